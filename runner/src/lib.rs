@@ -1,1 +1,6 @@
-//! x
+//! Sandhog: a durable job runner whose handlers are WebAssembly components.
+
+pub mod clock;
+pub mod entropy;
+pub mod plugin;
+pub mod store;

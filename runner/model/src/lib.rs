@@ -1,1 +1,34 @@
-//! x
+//! Sandhog's rules, without a clock, a file, a network or chance: time and entropy are arguments.
+//!
+//! A wish ([`Command`]) is decided against the [`Ledger`] into facts ([`Event`]s); facts evolve the
+//! ledger. A live run and a recovery go through the same [`Ledger::evolve`].
+#![no_std]
+
+extern crate alloc;
+
+pub mod attempt;
+pub mod codec;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod id;
+pub mod index;
+pub mod job;
+pub mod ledger;
+pub mod letter;
+pub mod limits;
+pub mod outcome;
+pub mod recover;
+pub mod retry;
+pub mod time;
+
+pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
+pub use command::{Amend, ClaimRequest, Command, Rejected, Settlement};
+pub use event::{Event, PutBack, Record, RecordAt, Verdict};
+pub use id::{IdMint, JobId, Token};
+pub use job::{Job, Output, State};
+pub use ledger::{Entry, Ledger};
+pub use letter::Letter;
+pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
+pub use retry::{Backoff, RetryPolicy};
+pub use time::{Now, UnixMs};

@@ -1,0 +1,1 @@
+//! All policy: what follows from a wish.

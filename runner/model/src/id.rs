@@ -1,0 +1,145 @@
+//! Job ids and lease tokens.
+
+use alloc::string::String;
+use core::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use ulid::Ulid;
+
+use crate::time::UnixMs;
+
+/// A job's public id: a ULID, 26 characters when written. Ids grow in the order of enqueueing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JobId(pub u128);
+
+impl JobId {
+    /// The id as text, as people see it.
+    #[must_use]
+    pub fn text(self) -> String {
+        use alloc::string::ToString;
+        self.to_string()
+    }
+
+    /// The instant in the id's time part.
+    #[must_use]
+    pub fn minted_at(self) -> UnixMs {
+        UnixMs(Ulid(self.0).timestamp_ms())
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&Ulid(self.0), f)
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that is no job id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAnId(pub String);
+
+impl fmt::Display for NotAnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:?} is no job id: an id has 26 characters, such as 01JDVYT8G0QYV5XMP1Z3M4N5P6",
+            self.0
+        )
+    }
+}
+
+impl core::error::Error for NotAnId {}
+
+impl FromStr for JobId {
+    type Err = NotAnId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnId> {
+        Ulid::from_string(text)
+            .map(|ulid| Self(ulid.0))
+            .map_err(|_| NotAnId(text.chars().take(64).collect()))
+    }
+}
+
+/// As text where people read it, as 16 bytes in the log.
+impl Serialize for JobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            serializer.collect_str(self)
+        } else {
+            serde_bytes::Bytes::new(&self.0.to_be_bytes()).serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for JobId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error;
+        if deserializer.is_human_readable() {
+            let text = String::deserialize(deserializer)?;
+            text.parse().map_err(D::Error::custom)
+        } else {
+            let bytes = serde_bytes::ByteArray::<16>::deserialize(deserializer)?;
+            Ok(Self(u128::from_be_bytes(*bytes)))
+        }
+    }
+}
+
+/// The right to report on one attempt. Each lease has a larger token than any before it, so a late
+/// report of a superseded attempt is told apart and refused.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct Token(pub u64);
+
+/// Makes job ids that never repeat or go back, also when the clock was set back.
+#[derive(Debug, Clone, Default)]
+pub struct IdMint {
+    last: u128,
+}
+
+impl IdMint {
+    /// Never give out an id at or below `id` from now on.
+    pub fn saw(&mut self, id: JobId) {
+        self.last = self.last.max(id.0);
+    }
+
+    /// The next id: the wall clock's time part with `entropy` (80 bits are used) behind it, or the
+    /// last id plus one when that would not be larger than every id seen.
+    pub fn next(&mut self, wall: UnixMs, entropy: u128) -> JobId {
+        let fresh = Ulid::from_parts(wall.0, entropy).0;
+        self.last = if fresh > self.last {
+            fresh
+        } else {
+            self.last.saturating_add(1)
+        };
+        JobId(self.last)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_never_go_back_with_the_clock() {
+        let mut mint = IdMint::default();
+        let first = mint.next(UnixMs(2_000_000), 7);
+        let second = mint.next(UnixMs(1_000), u128::MAX);
+        assert!(second > first);
+        mint.saw(JobId(second.0 + 100));
+        assert!(mint.next(UnixMs(0), 0).0 > second.0 + 100);
+    }
+
+    #[test]
+    fn ids_read_back_from_their_text() {
+        let id = IdMint::default().next(UnixMs(1_790_000_000_000), 0xABCD);
+        assert_eq!(id.text().parse::<JobId>(), Ok(id));
+        assert_eq!(id.minted_at(), UnixMs(1_790_000_000_000));
+        assert!("nonsense".parse::<JobId>().is_err());
+    }
+}

@@ -1,0 +1,1 @@
+//! The orders jobs are looked up in.

@@ -1,0 +1,129 @@
+//! A job as it was accepted, and the states it can be in.
+
+use alloc::{string::String, vec::Vec};
+use core::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{id::JobId, retry::RetryPolicy, time::UnixMs};
+
+/// A job's facts, fixed when it was accepted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its id.
+    pub id: JobId,
+    /// Which handler runs it.
+    pub kind: String,
+    /// Which queue it waits in.
+    pub queue: String,
+    /// Higher runs first within a queue; 0 is the default.
+    pub priority: i16,
+    /// The payload's bytes, passed on unread.
+    #[serde(with = "serde_bytes")]
+    pub payload: Vec<u8>,
+    /// Media type of the payload.
+    pub content_type: String,
+    /// Key/value pairs for the handler; keys may repeat, order is kept.
+    pub headers: Vec<(String, String)>,
+    /// When it was accepted.
+    pub enqueued_at: UnixMs,
+    /// Not to be run before this.
+    pub due: UnixMs,
+    /// How failures are retried.
+    pub retry: RetryPolicy,
+    /// Wall time of one attempt in milliseconds; `None` leaves it to the handler and the operator.
+    pub timeout_ms: Option<u64>,
+    /// The job whose handler enqueued this one.
+    pub parent: Option<JobId>,
+}
+
+/// A handler's result.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Output {
+    /// Media type of the payload.
+    pub content_type: String,
+    /// The result's bytes; empty means there is none.
+    #[serde(with = "serde_bytes")]
+    pub payload: Vec<u8>,
+}
+
+/// The states a person sees. Scheduled, available and retryable are one stored state: waiting, due
+/// at an instant, for a reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Due later.
+    Scheduled,
+    /// Due, waiting for a worker.
+    Available,
+    /// An attempt holds a lease on it.
+    Running,
+    /// Waiting out a backoff.
+    Retryable,
+    /// A handler returned a result.
+    Completed,
+    /// Someone cancelled it.
+    Cancelled,
+    /// Its handler said: drop it.
+    Discarded,
+    /// Out of attempts, or failed for good: it is in the dead letters.
+    Dead,
+}
+
+impl State {
+    /// Every state, in the order of a job's life.
+    pub const ALL: [Self; 8] = [
+        Self::Scheduled,
+        Self::Available,
+        Self::Running,
+        Self::Retryable,
+        Self::Completed,
+        Self::Cancelled,
+        Self::Discarded,
+        Self::Dead,
+    ];
+
+    /// The state's name as users write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Available => "available",
+            Self::Running => "running",
+            Self::Retryable => "retryable",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Discarded => "discarded",
+            Self::Dead => "dead",
+        }
+    }
+
+    /// Whether no attempt will follow unless a person asks for one.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(
+            self,
+            Self::Completed | Self::Cancelled | Self::Discarded | Self::Dead
+        )
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for State {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|state| state.name() == text)
+            .ok_or_else(|| {
+                let names: Vec<&str> = Self::ALL.iter().map(|state| state.name()).collect();
+                alloc::format!("{text:?} is no job state: use one of {}", names.join(", "))
+            })
+    }
+}

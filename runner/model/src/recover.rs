@@ -1,0 +1,1 @@
+//! Recovery as a decision table.

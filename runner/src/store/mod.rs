@@ -1,0 +1,97 @@
+//! Where jobs are kept. The store takes wishes and holds the index; what it answers is durable.
+//!
+//! Knows nothing of plugins, sockets or workers.
+
+mod error;
+mod view;
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use sandhog_model::{
+    Amend, ClaimRequest, Job, JobId, Letter, Rejected, Settlement, State, Token, UnixMs,
+};
+use tokio::sync::{Notify, broadcast};
+
+pub use error::StoreError;
+pub use view::{
+    DeadRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, StoreStats,
+};
+
+/// An answer that comes once what it says is durable.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// A job with the right to run it.
+#[derive(Debug, Clone)]
+pub struct LeasedJob {
+    /// The job.
+    pub job: Job,
+    /// The right to report on this attempt.
+    pub token: Token,
+    /// This attempt's number, from 1.
+    pub attempt: u32,
+    /// What the last durable checkpoint of an earlier attempt holds.
+    pub checkpoint: Option<Vec<u8>>,
+}
+
+/// What a claim gave.
+#[derive(Debug, Clone, Default)]
+pub struct Claimed {
+    /// The jobs leased.
+    pub jobs: Vec<LeasedJob>,
+    /// When the next waiting job becomes due, when fewer were given than asked for.
+    pub next_due: Option<UnixMs>,
+}
+
+/// A change of a job, told after it is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobChange {
+    /// The job.
+    pub id: JobId,
+    /// The state it is in now.
+    pub state: State,
+}
+
+/// The write side.
+pub trait Store: Inspect {
+    /// A new id, larger than every id of this store.
+    fn mint(&self) -> JobId;
+    /// Accept jobs, each or a refusal in its place. Durable when answered.
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>>;
+    /// Lease due jobs of the kinds served: higher priority first, then the earlier due.
+    fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed>;
+    /// Keep bytes for the next attempt. Durable when answered.
+    fn checkpoint(&self, id: JobId, token: Token, bytes: Vec<u8>) -> Answer<'_, ()>;
+    /// Report on attempts, each answered with the job's new state or a refusal. Durable when
+    /// answered.
+    fn settle(&self, reports: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>>;
+    /// The holders are alive. Gives back the leases that no longer hold their job.
+    fn renew(&self, leases: Vec<(JobId, Token)>) -> Answer<'_, Vec<(JobId, Token)>>;
+    /// Take back leases that were not renewed for the lease time. Gives their number.
+    fn sweep(&self) -> Answer<'_, usize>;
+    /// Change a job that no attempt holds; its new state, `None` when it is gone.
+    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>>;
+    /// Told when jobs may have become claimable.
+    fn ready(&self) -> Arc<Notify>;
+    /// Resolves when the store takes nothing more: the reason.
+    fn poisoned(&self) -> Pin<Box<dyn Future<Output = String> + Send + '_>>;
+    /// Sync what is open and let the directory go. Stopping twice is harmless.
+    fn close(&self) -> Answer<'_, ()>;
+}
+
+/// The read side. No call reads more than it shows.
+pub trait Inspect: Send + Sync + 'static {
+    /// One job with its history.
+    fn job(&self, id: JobId) -> Answer<'_, Option<JobView>>;
+    /// Jobs, newest first.
+    fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>>;
+    /// Queues by name.
+    fn queues(&self) -> Answer<'_, Vec<QueueRow>>;
+    /// Dead letters, newest first.
+    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
+    /// One dead letter.
+    fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>>;
+    /// The store at a glance.
+    fn stats(&self) -> Answer<'_, StoreStats>;
+    /// Changes from now on.
+    fn changes(&self) -> broadcast::Receiver<JobChange>;
+}

@@ -1,0 +1,149 @@
+//! What the read side shows. These are the shapes of `-o json` and of the socket.
+
+use sandhog_model::{Attempt, Failure, FailureKind, Job, JobId, Output, State, UnixMs};
+use serde::{Deserialize, Serialize};
+
+/// A job in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRow {
+    /// Its id.
+    pub id: JobId,
+    /// Its kind.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// The state now.
+    pub state: State,
+    /// The attempt that runs, or the number of attempts used.
+    pub attempt: u32,
+    /// Attempts it may use.
+    pub max_attempts: u32,
+    /// Higher runs first.
+    pub priority: i16,
+    /// When it is or was due, started or ended.
+    pub at: UnixMs,
+    /// How the latest ended attempt failed, if it did.
+    pub failure: Option<FailureRow>,
+    /// SHA-256 of the component the latest ended attempt ran on, in hex.
+    pub digest: Option<String>,
+    /// The job whose handler enqueued this one.
+    pub parent: Option<JobId>,
+}
+
+/// The short of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureRow {
+    /// The kind.
+    pub kind: FailureKind,
+    /// One line in job terms.
+    pub cause: String,
+    /// What to do about it, when known.
+    pub hint: Option<String>,
+}
+
+/// Everything about one job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobView {
+    /// The short of it.
+    pub row: JobRow,
+    /// The job as it was accepted.
+    pub job: Job,
+    /// Every attempt that ended, oldest first.
+    pub attempts: Vec<Attempt>,
+    /// The result, once completed.
+    pub output: Option<Output>,
+    /// The handler's reason, once discarded.
+    pub reason: Option<String>,
+    /// Why the latest failed attempt failed.
+    pub failure: Option<Failure>,
+    /// Jobs it enqueued, once completed.
+    pub children: Vec<JobId>,
+    /// How often its lease was lost with its worker.
+    pub losses: u32,
+}
+
+/// Which jobs a list shows. Empty fields do not filter.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct JobFilter {
+    /// Only in this state.
+    pub state: Option<State>,
+    /// Only in this queue.
+    pub queue: Option<String>,
+    /// Only of this kind.
+    pub kind: Option<String>,
+    /// Only enqueued by this job. For dead letters not offered.
+    pub parent: Option<JobId>,
+}
+
+/// Which part of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageRequest {
+    /// Rows at most, 1 to 1000.
+    pub limit: usize,
+    /// The cursor a page before gave.
+    pub cursor: Option<String>,
+}
+
+/// Part of a list, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Where the next page starts, when there is one.
+    pub next: Option<String>,
+}
+
+/// A dead letter in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeadRow {
+    /// The dead job.
+    pub id: JobId,
+    /// Its kind.
+    pub kind: String,
+    /// Its queue.
+    pub queue: String,
+    /// When it died.
+    pub died_at: UnixMs,
+    /// Attempts in its history.
+    pub attempts: u32,
+    /// Attempts it was allowed.
+    pub max_attempts: u32,
+    /// How the last attempt failed.
+    pub failure: FailureRow,
+    /// SHA-256 of the component the last attempt ran on, in hex; `None` when none ran.
+    pub digest: Option<String>,
+}
+
+/// A queue's jobs by state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueRow {
+    /// Its name.
+    pub queue: String,
+    /// Jobs in each state, states without jobs left out.
+    pub counts: Vec<(State, u64)>,
+}
+
+/// The store at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoreStats {
+    /// Jobs in each state over all queues, states without jobs left out.
+    pub jobs: Vec<(State, u64)>,
+    /// Letters in the dead-letter store.
+    pub dead_letters: u64,
+    /// Segments of the log.
+    pub segments: u64,
+    /// Bytes of the log on disk.
+    pub log_bytes: u64,
+    /// Records appended since the start.
+    pub appended: u64,
+    /// Syncs since the start.
+    pub syncs: u64,
+    /// The last sync's time in microseconds.
+    pub last_sync_us: u64,
+    /// The durability setting.
+    pub durability: String,
+    /// Why the store takes nothing more, if so.
+    pub poisoned: Option<String>,
+    /// The bytes of a torn tail that the open cut away, after copying them aside.
+    pub torn_tail_bytes: u64,
+}
