@@ -37,6 +37,46 @@ pub struct Job {
     pub parent: Option<JobId>,
 }
 
+/// A job someone wishes to enqueue, before it has an id. What is `None` is left to the handler and
+/// the operator.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct NewJob {
+    /// Which handler is to run it.
+    pub kind: String,
+    /// Which queue; `default` when neither the handler nor the operator says.
+    pub queue: Option<String>,
+    /// Higher runs first within a queue.
+    pub priority: Option<i16>,
+    /// The payload's bytes.
+    #[serde(with = "serde_bytes")]
+    pub payload: Vec<u8>,
+    /// Media type of the payload.
+    pub content_type: Option<String>,
+    /// Key/value pairs for the handler.
+    pub headers: Vec<(String, String)>,
+    /// Not to be run before this; at once when `None`.
+    pub due: Option<UnixMs>,
+    /// How failures are retried.
+    pub retry: RetryPolicy,
+    /// Wall time of one attempt in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// The job whose handler enqueues this one.
+    pub parent: Option<JobId>,
+}
+
+/// What the operator and the handler say of a kind, for jobs that do not say it themselves.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct KindDefaults {
+    /// The queue.
+    pub queue: Option<String>,
+    /// The retries.
+    pub retry: RetryPolicy,
+    /// Wall time of one attempt in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Media type of the payload.
+    pub content_type: Option<String>,
+}
+
 /// A handler's result.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Output {

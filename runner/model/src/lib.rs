@@ -26,7 +26,7 @@ pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
 pub use command::{Amend, ClaimRequest, Command, Rejected, Settlement};
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use id::{IdMint, JobId, Token};
-pub use job::{Job, Output, State};
+pub use job::{Job, KindDefaults, NewJob, Output, State};
 pub use ledger::{Entry, Ledger};
 pub use letter::Letter;
 pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
