@@ -6,6 +6,8 @@ pub mod dead;
 mod error;
 mod frames;
 pub mod lock;
+#[cfg(test)]
+mod tests;
 mod view;
 pub mod wal;
 

@@ -44,7 +44,7 @@ pub(super) struct LettersFile {
     end: u64,
     next_sequence: u64,
     unsynced_from: u64,
-    /// Set after a failure that leaves the file's end unknown.
+    /// Set after a failure that leaves the file's end unknown, and by the close.
     broken: bool,
 }
 
@@ -196,12 +196,17 @@ impl LettersFile {
         Ok(())
     }
 
+    /// Write nothing from now on: another may own the file.
+    pub(super) fn close(&mut self) {
+        self.broken = true;
+    }
+
     fn writable(&self, wish: &'static str) -> Result<Arc<dyn DiskFile>, DiskError> {
         match &self.file {
             Some(file) if !self.broken => Ok(file.clone()),
             Some(_) | None => {
                 let path = self.dir.join(LETTERS_FILE);
-                let cause = io::Error::other("an earlier failure left its end unknown");
+                let cause = io::Error::other("it was closed, or an earlier write failed");
                 Err(DiskError::new(wish, &path, &cause))
             }
         }
@@ -260,7 +265,7 @@ impl LettersFile {
         let new_path = self.dir.join(NEW_FILE);
         let new = self.disk.open(&new_path, OpenMode::Replace)?;
         match self.copy_to(&*new, index) {
-            Ok((places, end, next_sequence)) => {
+            Ok(copied) => {
                 let path = self.dir.join(LETTERS_FILE);
                 let renamed = self
                     .disk
@@ -270,10 +275,10 @@ impl LettersFile {
                 // Which of the two files a restart finds is not known after a failure here.
                 self.broken = renamed.is_err();
                 self.file = Some(renamed?);
-                self.end = end;
-                self.next_sequence = next_sequence;
-                self.unsynced_from = next_sequence;
-                index.moved(&places);
+                self.end = copied.end;
+                self.next_sequence = copied.next_sequence;
+                self.unsynced_from = copied.next_sequence;
+                index.moved(&copied.places);
                 Ok(())
             }
             Err(error) => {
@@ -284,12 +289,7 @@ impl LettersFile {
         }
     }
 
-    #[allow(clippy::type_complexity)]
-    fn copy_to(
-        &self,
-        new: &dyn DiskFile,
-        index: &Index,
-    ) -> Result<(Vec<(JobId, Place)>, u64, u64), DiskError> {
+    fn copy_to(&self, new: &dyn DiskFile, index: &Index) -> Result<Copied, DiskError> {
         let mut bytes = frames::segment_header(LETTERS_ID, LETTERS_SEGMENT, 1).to_vec();
         let mut written = 0;
         let mut places = Vec::with_capacity(index.len());
@@ -315,8 +315,19 @@ impl LettersFile {
         new.write_at(written, &bytes)?;
         written += bytes.len() as u64;
         new.sync()?;
-        Ok((places, written, sequence))
+        Ok(Copied {
+            places,
+            end: written,
+            next_sequence: sequence,
+        })
     }
+}
+
+/// A file that a rewrite made.
+struct Copied {
+    places: Vec<(JobId, Place)>,
+    end: u64,
+    next_sequence: u64,
 }
 
 /// Bytes gathered before a write of a rewrite.

@@ -80,13 +80,14 @@ struct Inner {
     /// Letters written since the last sync; shown to nobody yet.
     staged: Vec<(DeadRow, Token, Place)>,
     file: LettersFile,
+    /// `None` when opened to read, and after the close.
+    lock: Option<HeldLock>,
 }
 
 /// The dead letters.
 pub struct DeadStore {
     inner: Mutex<Inner>,
     report: DeadReport,
-    _lock: Option<HeldLock>,
 }
 
 impl DeadStore {
@@ -133,9 +134,9 @@ impl DeadStore {
                 index,
                 staged: Vec::new(),
                 file,
+                lock,
             }),
             report,
-            _lock: lock,
         })
     }
 
@@ -147,6 +148,13 @@ impl DeadStore {
     #[must_use]
     pub fn report(&self) -> &DeadReport {
         &self.report
+    }
+
+    /// Let the directory go. What was opened is read on; nothing is written any more.
+    pub fn close(&self) {
+        let mut inner = self.inner();
+        inner.file.close();
+        inner.lock = None;
     }
 
     /// Letters in the store.
@@ -232,6 +240,7 @@ impl DeadStore {
             index,
             file,
             staged,
+            lock: _,
         } = &mut *inner;
         if staged.is_empty() && index.wants_rewrite() {
             file.rewrite(index, &self.report.damage)?;

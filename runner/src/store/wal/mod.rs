@@ -13,6 +13,7 @@ mod open;
 mod reconcile;
 mod replay;
 mod segments;
+mod serve;
 mod views;
 mod wish;
 mod writer;

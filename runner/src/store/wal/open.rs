@@ -136,8 +136,8 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         ledger: recovered.ledger,
         appender,
         dead: Arc::new(dead),
-        clock: options.clock,
-        entropy: options.entropy,
+        clock: options.clock.clone(),
+        entropy: options.entropy.clone(),
         durability: options.durability,
         changes,
         ready: Arc::new(Notify::new()),
@@ -146,8 +146,26 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         batch: Batch::default(),
     };
     reconcile::reconcile(&mut writer, &recovered.deleted, now)?;
-    let (poison, poisoned) = watch::channel(None);
+    let actor = Actor {
+        writer,
+        poison: watch::Sender::new(None),
+        lease_ms: options.lease_ms,
+        max_letters: options.max_letters,
+        torn_tail_bytes: recovered.torn_tail_bytes,
+        _lock: lock,
+    };
+    Ok(Arc::new(start(actor, files, mint, &options)?))
+}
+
+/// Give the writer its thread.
+fn start(
+    actor: Actor,
+    files: Arc<SegmentFiles>,
+    mint: IdMint,
+    options: &WalOptions,
+) -> Result<Wal, DiskError> {
     let (mailbox, inbox) = mpsc::sync_channel(options.mailbox);
+    let writer = &actor.writer;
     let mut wal = Wal {
         mailbox: Some(mailbox),
         mailbox_size: options.mailbox,
@@ -158,23 +176,15 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         entropy: writer.entropy.clone(),
         ready: writer.ready.clone(),
         changes: writer.changes.clone(),
-        poison: poisoned,
+        poison: actor.poison.subscribe(),
         thread: None,
-    };
-    let actor = Actor {
-        writer,
-        poison,
-        lease_ms: options.lease_ms,
-        max_letters: options.max_letters,
-        torn_tail_bytes: recovered.torn_tail_bytes,
-        _lock: lock,
     };
     let thread = std::thread::Builder::new()
         .name("store".to_owned())
         .spawn(move || actor.run(&inbox))
         .map_err(|cause| DiskError::new("start the writer of", &options.data, &cause))?;
     wal.thread = Some(thread);
-    Ok(Arc::new(wal))
+    Ok(wal)
 }
 
 /// The log to go on with, or a new one. A directory that a crash left without a segment is used.
