@@ -149,7 +149,7 @@ fn tails_of_zeros_rubbish_and_old_records_are_told_apart() {
 fn a_missing_or_foreign_segment_is_refused() {
     let (stage, disk) = Stage::sim();
     let store = stage.open();
-    for _ in 0..40 {
+    for _ in 0..80 {
         enqueue(&*store, "photo").expect("enqueued");
     }
     wait(store.close()).expect("closed");

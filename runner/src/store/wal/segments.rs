@@ -20,6 +20,8 @@ use crate::{
 
 /// Bytes zeroed at once when a segment is prepared.
 const ZEROS: usize = 1 << 20;
+/// Milliseconds after which a full disk is asked for room again: each try writes until it fails.
+const FULL_MS: u64 = 500;
 /// Bytes read at once for a record; most records need one read.
 const FIRST_READ: usize = 2048;
 
@@ -124,6 +126,9 @@ pub(super) struct Appender {
     /// Frames that follow `current.end` and are not written yet.
     pending: Vec<u8>,
     bytes_on_disk: u64,
+    /// After a full disk, when to look for room again, by the steady clock.
+    full_until: u64,
+    full: Option<DiskError>,
 }
 
 /// Where an appender goes on after recovery.
@@ -175,6 +180,8 @@ impl Appender {
             unsynced_from: tail.next_sequence,
             pending: Vec::new(),
             bytes_on_disk: tail.bytes_on_disk,
+            full_until: 0,
+            full: None,
         })
     }
 
@@ -198,8 +205,13 @@ impl Appender {
 
     /// Make room for a frame around a body of `body` bytes, so that appending it cannot meet a
     /// full disk. With `keep_reserve` the next segment has to be there too: new work is refused
-    /// while outcomes still find room.
-    pub(super) fn reserve(&mut self, body: usize, keep_reserve: bool) -> Result<(), DiskError> {
+    /// while outcomes still find room. A full disk is asked again only after a while.
+    pub(super) fn reserve(
+        &mut self,
+        body: usize,
+        keep_reserve: bool,
+        mono: u64,
+    ) -> Result<(), DiskError> {
         let frame = frames::framed_len(body) as u64;
         let fits = self
             .current
@@ -214,19 +226,33 @@ impl Appender {
             self.segment_bytes
                 .max(frames::SEGMENT_HEADER as u64 + frame)
         };
+        if self.spare.as_ref().is_some_and(|spare| spare.len >= wanted) {
+            return Ok(());
+        }
+        if let Some(error) = &self.full
+            && mono < self.full_until
+        {
+            return Err(error.clone());
+        }
+        let made = self.make_spare(wanted);
+        self.full = match &made {
+            Err(error) if error.is_full() => Some(error.clone()),
+            Err(_) | Ok(()) => None,
+        };
+        self.full_until = mono.saturating_add(FULL_MS);
+        made
+    }
+
+    fn make_spare(&mut self, wanted: u64) -> Result<(), DiskError> {
         match &mut self.spare {
-            Some(spare) if spare.len >= wanted => Ok(()),
             Some(spare) => {
                 zero(&*spare.file, spare.len, wanted)?;
                 spare.file.sync()?;
                 spare.len = wanted;
-                Ok(())
             }
-            None => {
-                self.spare = Some(prepare(&*self.disk, &self.dir, wanted)?);
-                Ok(())
-            }
+            None => self.spare = Some(prepare(&*self.disk, &self.dir, wanted)?),
         }
+        Ok(())
     }
 
     /// Append a frame around `body`, for which [`Self::reserve`] made room. The bytes wait for

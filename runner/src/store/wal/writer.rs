@@ -122,7 +122,7 @@ impl Writer {
         frames::encode(&record, &mut body)
             .map_err(|why| Unstaged::Refused(sandhog_model::Rejected::Invalid(why).into()))?;
         // Room for the record first: a letter without one is a burial cut in half.
-        self.appender.reserve(body.len(), keep_reserve)?;
+        self.appender.reserve(body.len(), keep_reserve, now.mono)?;
         if letter == WithLetter::Write
             && let Some(letter) = self.letter_of(&record.event).map_err(Unstaged::Refused)?
         {
