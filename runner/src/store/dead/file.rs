@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use sandhog_model::{JobId, Letter};
+use sandhog_model::{JobId, Letter, limits::BODY_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -18,6 +18,9 @@ use crate::{
     disk::{Disk, DiskError, DiskFile, OpenMode, read_all},
     store::{StoreError, frames, wal::layout::LogId},
 };
+
+/// The kind of error that says that an entry fits in no frame.
+pub(super) const TOO_LARGE: io::ErrorKind = io::ErrorKind::FileTooLarge;
 
 /// Name of the file within its directory.
 pub const LETTERS_FILE: &str = "letters";
@@ -157,10 +160,14 @@ impl LettersFile {
         self.disk.sync_dir(&self.dir)
     }
 
-    /// Append an entry. Without room for it nothing changes.
+    /// Append an entry. Without room for it, or when it fits in no frame, nothing changes.
     pub(super) fn append(&mut self, entry: &DeadEntry) -> Result<Place, DiskError> {
         let file = self.writable("write")?;
         let body = frames::encode_entry(entry);
+        if body.len() > BODY_BYTES {
+            let cause = io::Error::from(TOO_LARGE);
+            return Err(DiskError::new("write a letter to", file.path(), &cause));
+        }
         let mut bytes = Vec::with_capacity(frames::framed_len(body.len()));
         frames::put(
             &mut bytes,

@@ -16,7 +16,7 @@ use sandhog_model::{JobId, Letter, Token, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use self::{
-    file::{DeadEntry, LettersFile},
+    file::{DeadEntry, LettersFile, TOO_LARGE},
     index::{Index, Place},
 };
 use super::{
@@ -88,6 +88,12 @@ struct Inner {
 pub struct DeadStore {
     inner: Mutex<Inner>,
     report: DeadReport,
+}
+
+/// Where a data directory keeps its dead letters.
+#[must_use]
+pub fn dir(data: &Path) -> PathBuf {
+    data.join("dead")
 }
 
 impl DeadStore {
@@ -197,9 +203,15 @@ impl DeadStore {
     /// changes.
     pub fn stage(&self, letter: &Letter) -> Result<(), DiskError> {
         let mut inner = self.inner();
-        let place = inner
-            .file
-            .append(&DeadEntry::Letter(Box::new(letter.clone())))?;
+        let entry = DeadEntry::Letter(Box::new(letter.clone()));
+        let place = match inner.file.append(&entry) {
+            Err(error) if error.kind == TOO_LARGE => {
+                tracing::warn!(id = %letter.id(), "a dead letter's history is shortened to fit");
+                let entry = DeadEntry::Letter(Box::new(shortened(letter)));
+                inner.file.append(&entry)?
+            }
+            other => other?,
+        };
         inner.staged.push((row(letter), letter.token, place));
         Ok(())
     }
@@ -263,6 +275,26 @@ impl DeadStore {
         }
     }
 }
+
+/// The letter with what a person needs least left out: log lines, backtraces and details of every
+/// attempt, and all but the latest attempts.
+fn shortened(letter: &Letter) -> Letter {
+    let mut letter = letter.clone();
+    let oldest = letter.attempts.len().saturating_sub(SHORT_HISTORY);
+    letter.attempts.drain(..oldest);
+    for attempt in &mut letter.attempts {
+        attempt.dropped_lines += attempt.logs.len() as u64;
+        attempt.logs.clear();
+        if let Some(failure) = &mut attempt.failure {
+            failure.backtrace.clear();
+            failure.details.clear();
+        }
+    }
+    letter
+}
+
+/// Attempts kept in a letter that would otherwise not fit in a frame.
+const SHORT_HISTORY: usize = 25;
 
 fn row(letter: &Letter) -> DeadRow {
     let last = letter.attempts.last();

@@ -336,3 +336,30 @@ fn a_foreign_or_newer_file_is_left_as_it_is() {
         assert_eq!(copy.bytes(&dir().join("letters")), before);
     }
 }
+
+#[test]
+fn a_letter_too_large_for_a_frame_keeps_its_latest_attempts() {
+    let disk = SimDisk::default();
+    let store = open(&disk);
+    let id = ids(1)[0];
+    let mut large = letter(id, 1, 10);
+    let mut attempt = large.attempts[0].clone();
+    let failure = attempt.failure.as_mut().expect("it failed");
+    failure.backtrace = vec!["f".repeat(1000); 100];
+    large.attempts = (1..=200)
+        .map(|number| sandhog_model::Attempt {
+            number,
+            ..attempt.clone()
+        })
+        .collect();
+    bury(&store, &[large]);
+    let kept = open(&disk.after_crash(Unsynced::Kept)).letter(id);
+    let kept = kept.expect("read").expect("a letter");
+    assert_eq!(kept.attempts.len(), 25);
+    assert_eq!(kept.attempts[24].number, 200);
+    assert_eq!(kept.job, job_of(id));
+}
+
+fn job_of(id: JobId) -> sandhog_model::Job {
+    letter(id, 1, 10).job
+}

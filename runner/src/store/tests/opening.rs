@@ -40,6 +40,7 @@ fn the_data_directory_is_the_owners_alone() {
     let stage = Stage::real();
     let store = stage.open();
     let data = &stage.options.data;
+    assert_eq!(check(data).expect("a log without a record").records, 0);
     let mode = |path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
     assert_eq!(mode(data.clone()), 0o700);
     assert_eq!(mode(data.join("LOCK")), 0o600);

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     disk::{Disk, DiskError, RealDisk},
     store::{
-        dead::{DeadOpenError, DeadReport, DeadStore},
+        dead::{self, DeadOpenError, DeadReport, DeadStore},
         frames,
         lock::{self, Holder, LockError},
     },
@@ -165,7 +165,7 @@ pub fn check(data: &Path) -> Result<CheckReport, CheckError> {
 pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckError> {
     let log = find_log(&**disk, data)?;
     let holder = lock::living_holder(&**disk, data)?;
-    let dead = DeadStore::open_to_read(disk.clone(), &layout::dead_dir(data))?;
+    let letters = DeadStore::open_to_read(disk.clone(), &dead::dir(data))?;
     let mut report = CheckReport {
         log: layout::log_dir(data, log),
         holder,
@@ -175,7 +175,7 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         bytes: 0,
         jobs: 0,
         affected: Affected::default(),
-        dead: dead.report().clone(),
+        dead: letters.report().clone(),
     };
     let mut ledger = Ledger::default();
     let read = replay::replay(
@@ -342,7 +342,11 @@ fn dumped(told: Told<'_>) -> DumpedRecord {
 }
 
 fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {
-    let logs = replay::logs(disk, data)?;
+    let mut logs = replay::logs(disk, data)?;
+    if logs.is_empty() {
+        // One that has no record yet.
+        logs = replay::named_logs(disk, data)?;
+    }
     logs.first().copied().ok_or_else(|| CheckError::NoLog {
         data: data.to_path_buf(),
     })

@@ -34,11 +34,6 @@ pub(in crate::store) fn log_dir(data: &Path, log: LogId) -> PathBuf {
     logs_dir(data).join(log.to_string())
 }
 
-/// The directory of the dead letters.
-pub(in crate::store) fn dead_dir(data: &Path) -> PathBuf {
-    data.join("dead")
-}
-
 /// A segment's file. Numbers start at 1 and have no gaps.
 pub(in crate::store) fn segment_path(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{number:010}.seg"))

@@ -25,7 +25,7 @@ use crate::{
     disk::{Disk, DiskError, OpenMode, create_dir_durably},
     store::{
         StoreError,
-        dead::{DeadOpenError, DeadStore},
+        dead::{self, DeadOpenError, DeadStore},
         lock::{self, Holder, LockError},
     },
 };
@@ -111,7 +111,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let now = options.clock.now();
     let holder = Holder::this_process(now.wall, &options.command);
     let lock = lock::take(&*disk, &options.data, &holder)?;
-    let dead = DeadStore::open(disk.clone(), &layout::dead_dir(&options.data), &holder)?;
+    let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
     let log = choose_log(&*disk, &options)?;
     let dir = layout::log_dir(&options.data, log);
     let recovered = recover(&*disk, &options, log)?;
