@@ -1,17 +1,66 @@
 //! Disks that answer with errors: nothing acknowledged is lost, nothing is tried twice, and a full
 //! disk refuses new work while outcomes still find room.
 
-use std::io::ErrorKind;
+use std::{
+    io::ErrorKind,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use sandhog_model::{JobId, Rejected, State};
 
 use super::stage::{
-    Stage, claim, claim_one, completed, enqueue, failed, lose, permanent, settle, state, wait,
+    HandClock, Stage, claim, claim_one, completed, enqueue, failed, lose, permanent, settle, state,
+    wait,
 };
 use crate::{
+    clock::Clock,
     disk::sim::{Fault, Op, SimDisk, Unsynced},
     store::{Inspect, Store, StoreError},
 };
+
+/// A clock that can be broken, to make the writer's thread panic.
+struct Brittle {
+    clock: Arc<HandClock>,
+    broken: AtomicBool,
+}
+
+impl Clock for Brittle {
+    fn now(&self) -> sandhog_model::Now {
+        assert!(!self.broken.load(Ordering::SeqCst), "broken by the test");
+        self.clock.now()
+    }
+}
+
+#[test]
+fn a_panic_of_the_writer_is_told_and_answers_everyone() {
+    let (mut stage, _) = Stage::sim();
+    let clock = Arc::new(Brittle {
+        clock: stage.clock.clone(),
+        broken: AtomicBool::new(false),
+    });
+    stage.options.clock = clock.clone();
+    let store = stage.open();
+    let id = enqueue(&*store, "photo").expect("enqueued");
+    clock.broken.store(true, Ordering::SeqCst);
+    let refused = wait(store.sweep());
+    let cause = wait(store.poisoned());
+    assert!(cause.contains("panicked"), "{cause}");
+    // The answer may be lost a moment before the cause is known.
+    assert!(matches!(
+        refused,
+        Err(StoreError::Poisoned { .. } | StoreError::Closed)
+    ));
+    assert!(matches!(
+        wait(store.stats()),
+        Err(StoreError::Poisoned { .. })
+    ));
+    clock.broken.store(false, Ordering::SeqCst);
+    drop(store);
+    assert_eq!(state(&*stage.open(), id), Some(State::Available));
+}
 
 fn fault(op: Op, nth: u64) -> Fault {
     Fault {
@@ -198,7 +247,7 @@ fn a_record_too_large_for_a_frame_is_refused_alone() {
 #[test]
 fn a_failed_sync_on_the_simulated_disk_loses_what_it_should() {
     let disk = SimDisk::default();
-    let (stage, _) = (Stage::on_sim(&disk), ());
+    let stage = Stage::on_sim(&disk);
     let store = stage.open();
     let before = enqueue(&*store, "photo").expect("enqueued");
     disk.fail(fault(Op::Sync, 1));

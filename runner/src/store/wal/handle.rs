@@ -68,9 +68,19 @@ impl Wal {
             TrySendError::Full(_) => StoreError::Busy {
                 waiting: self.mailbox_size,
             },
-            TrySendError::Disconnected(_) => StoreError::Closed,
+            TrySendError::Disconnected(_) => self.ended(),
         })?;
-        answer.await.unwrap_or(Err(StoreError::Closed))
+        answer.await.unwrap_or_else(|_| Err(self.ended()))
+    }
+
+    /// Why there is no writer any more.
+    fn ended(&self) -> StoreError {
+        match &*self.poison.borrow() {
+            Some(cause) => StoreError::Poisoned {
+                cause: cause.clone(),
+            },
+            None => StoreError::Closed,
+        }
     }
 
     async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {

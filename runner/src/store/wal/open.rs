@@ -4,6 +4,7 @@
 use std::{
     collections::HashSet,
     ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     time::Instant,
@@ -179,9 +180,15 @@ fn start(
         poison: actor.poison.subscribe(),
         thread: None,
     };
+    let poison = actor.poison.clone();
     let thread = std::thread::Builder::new()
         .name("store".to_owned())
-        .spawn(move || actor.run(&inbox))
+        .spawn(move || {
+            // A bug here must not leave a runner that waits for answers for ever.
+            if catch_unwind(AssertUnwindSafe(|| actor.run(&inbox))).is_err() {
+                poison.send_replace(Some("the writer's thread panicked".to_owned()));
+            }
+        })
         .map_err(|cause| DiskError::new("start the writer of", &options.data, &cause))?;
     wal.thread = Some(thread);
     Ok(wal)
