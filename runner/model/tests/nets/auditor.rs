@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, JobId, Now, Outcome, Rejected, Settlement, State, Token,
-    Verdict,
+    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Settlement,
+    State, Token, Verdict,
 };
 
 use crate::{
@@ -138,6 +138,9 @@ impl Auditor {
             | Outcome::NotRun(_) => None,
         };
         assert_eq!(attempt.failure.as_ref(), told, "the history says why");
+        if !matches!(report.outcome, Outcome::NotRun(_)) {
+            job.failure = told.map(|failure| failure.kind);
+        }
         let (state, due) = match verdict {
             Verdict::Completed(_) => (Some(State::Completed), 0),
             Verdict::Discarded { .. } => (Some(State::Discarded), 0),
@@ -193,6 +196,7 @@ impl Auditor {
             job.losses
         );
         job.life = if job.losses > 3 {
+            job.failure = Some(FailureKind::Lost);
             Life::Ended(State::Dead)
         } else {
             Life::Waits {

@@ -18,6 +18,7 @@ pub(crate) struct Known {
     pub(crate) attempts: u32,
     pub(crate) losses: u32,
     pub(crate) token: Token,
+    pub(crate) failure: Option<FailureKind>,
 }
 
 /// Where it is.
@@ -50,6 +51,7 @@ impl Known {
             attempts: 0,
             losses: 0,
             token: Token(0),
+            failure: None,
         }
     }
 

@@ -122,6 +122,15 @@ proptest! {
             }
             holds(&world);
         }
+        let ids = world.log.iter().flat_map(|(event, _, _)| event.ids());
+        prop_assert_eq!(world.ledger.last_id(), ids.max());
+        for (event, at, _) in &world.log {
+            for id in event.ids().filter(|id| event.accepted(*id).is_some()) {
+                if let Some(entry) = world.ledger.get(id) {
+                    prop_assert!(entry.enqueued >= *at, "the latest acceptance counts");
+                }
+            }
+        }
         let mut again = replay(&world);
         for ledger in [&mut world.ledger, &mut again] {
             ledger.advance(world.latest);

@@ -19,10 +19,17 @@ const AT: u64 = 5_000;
 /// What leads to each state, in facts about job 10.
 fn states() -> Vec<(&'static str, Vec<Event>)> {
     let enqueued = || Event::Enqueued(Box::new(job(10, "k", 0)));
-    let leased = || Event::Leased {
+    let leased_with = |token| Event::Leased {
         id: ID,
-        token: HELD,
+        token,
         at: UnixMs(1_000),
+    };
+    let leased = || leased_with(HELD);
+    let checkpointed = || Event::Checkpointed {
+        id: ID,
+        token: Token(2),
+        at: UnixMs(1_500),
+        bytes: vec![1],
     };
     let settled = |verdict| vec![enqueued(), leased(), settled(HELD, 1, verdict)];
     let mut later = job(10, "k", 0);
@@ -32,6 +39,14 @@ fn states() -> Vec<(&'static str, Vec<Event>)> {
         ("scheduled", vec![Event::Enqueued(Box::new(later))]),
         ("available", vec![enqueued()]),
         ("running", vec![enqueued(), leased()]),
+        (
+            "running, failed and checkpointed before",
+            [
+                settled(Verdict::Retry { due: UnixMs(0) }),
+                vec![leased_with(Token(2)), checkpointed()],
+            ]
+            .concat(),
+        ),
         ("retryable", settled(Verdict::Retry { due: UnixMs(9_000) })),
         ("completed", settled(Verdict::Completed(output()))),
         (
@@ -48,6 +63,9 @@ fn settled(token: Token, number: u32, verdict: Verdict) -> Event {
     let mut attempt = attempt();
     (attempt.token, attempt.number) = (token, number);
     attempt.ended_at = UnixMs(2_000);
+    if matches!(verdict, Verdict::Retry { .. } | Verdict::Dead) {
+        attempt.failure = Some(failure(FailureKind::Error));
+    }
     Event::Settled {
         id: ID,
         attempt: Box::new(attempt),
@@ -75,7 +93,8 @@ fn with_children(event: Event, ids: &[u128]) -> Event {
     }
 }
 
-fn facts() -> Vec<(&'static str, Event)> {
+/// Every fact about job 10, of a run with the lease `held` that is attempt `number`.
+fn facts(held: Token, number: u32) -> Vec<(&'static str, Event)> {
     let (id, at) = (ID, UnixMs(AT));
     let due = UnixMs(9_500);
     let done = || Verdict::Completed(output());
@@ -93,7 +112,7 @@ fn facts() -> Vec<(&'static str, Event)> {
             "leased, larger token",
             Event::Leased {
                 id,
-                token: Token(2),
+                token: Token(held.0 + 1),
                 at,
             },
         ),
@@ -101,7 +120,7 @@ fn facts() -> Vec<(&'static str, Event)> {
             "leased, token of before",
             Event::Leased {
                 id,
-                token: HELD,
+                token: held,
                 at,
             },
         ),
@@ -109,7 +128,7 @@ fn facts() -> Vec<(&'static str, Event)> {
             "checkpointed",
             Event::Checkpointed {
                 id,
-                token: HELD,
+                token: held,
                 at,
                 bytes: vec![1],
             },
@@ -123,55 +142,61 @@ fn facts() -> Vec<(&'static str, Event)> {
                 bytes: vec![1],
             },
         ),
-        ("settled completed", settled(HELD, 1, done())),
+        ("settled completed", settled(held, number, done())),
         (
             "settled completed, 2 children",
-            with_children(settled(HELD, 1, done()), &[20, 21]),
+            with_children(settled(held, number, done()), &[20, 21]),
         ),
         (
             "settled completed, child twice",
-            with_children(settled(HELD, 1, done()), &[20, 20]),
+            with_children(settled(held, number, done()), &[20, 20]),
         ),
         (
             "settled completed, child known",
-            with_children(settled(HELD, 1, done()), &[10]),
+            with_children(settled(held, number, done()), &[10]),
         ),
         (
             "settled completed, other token",
-            settled(Token(9), 1, done()),
+            settled(Token(9), number, done()),
         ),
-        ("settled completed, other number", settled(HELD, 2, done())),
-        ("settled retry", settled(HELD, 1, Verdict::Retry { due })),
+        (
+            "settled completed, other number",
+            settled(held, number + 1, done()),
+        ),
+        (
+            "settled retry",
+            settled(held, number, Verdict::Retry { due }),
+        ),
         (
             "settled retry, a child",
-            with_children(settled(HELD, 1, Verdict::Retry { due }), &[20]),
+            with_children(settled(held, number, Verdict::Retry { due }), &[20]),
         ),
         (
             "settled snoozed",
-            settled(HELD, 1, Verdict::Snoozed { due }),
+            settled(held, number, Verdict::Snoozed { due }),
         ),
         (
             "settled put back",
-            settled(HELD, 1, Verdict::PutBack { why, due }),
+            settled(held, number, Verdict::PutBack { why, due }),
         ),
         (
             "settled discarded",
             settled(
-                HELD,
-                1,
+                held,
+                number,
                 Verdict::Discarded {
                     reason: "no".into(),
                 },
             ),
         ),
-        ("settled dead", settled(HELD, 1, Verdict::Dead)),
+        ("settled dead", settled(held, number, Verdict::Dead)),
         (
             "settled dead, a child",
-            with_children(settled(HELD, 1, Verdict::Dead), &[20]),
+            with_children(settled(held, number, Verdict::Dead), &[20]),
         ),
-        ("lost", lost(HELD, None)),
+        ("lost", lost(held, None)),
         ("lost, other token", lost(Token(9), None)),
-        ("lost and buried", lost(HELD, Some(Box::new(attempt())))),
+        ("lost and buried", lost(held, Some(Box::new(attempt())))),
         ("requeued from dead", requeued(true)),
         ("requeued", requeued(false)),
         ("hastened", Event::Hastened { id, at }),
@@ -179,8 +204,9 @@ fn facts() -> Vec<(&'static str, Event)> {
     ]
 }
 
-fn wishes() -> Vec<(String, Command)> {
-    let (id, token) = (ID, HELD);
+/// Every wish about job 10, by the holder of the lease `token`.
+fn wishes(token: Token) -> Vec<(String, Command)> {
+    let id = ID;
     let trap = FailureKind::Trap(TrapKind::Unreachable);
     let mut outcomes = vec![
         ("completed".to_string(), Outcome::Completed(output())),
@@ -265,7 +291,7 @@ fn wishes() -> Vec<(String, Command)> {
         Command::Settle(Box::new(late)),
     ));
     for (name, outcome) in outcomes {
-        let wish = Command::Settle(Box::new(report(10, 1, outcome)));
+        let wish = Command::Settle(Box::new(report(10, token.0, outcome)));
         wishes.push((format!("settle {name}"), wish));
     }
     wishes
@@ -280,6 +306,13 @@ fn ledger(facts: &[Event]) -> Ledger {
     }
     ledger.advance(UnixMs(AT));
     ledger
+}
+
+/// The lease that holds the job and the number of its attempt; of a job that does not run, some.
+fn held(ledger: &Ledger) -> (Token, u32) {
+    let entry = ledger.get(ID);
+    let running = entry.and_then(|entry| Some((entry.token, entry.running_attempt()?)));
+    running.unwrap_or((HELD, 1))
 }
 
 /// A job's whole entry in one line.
@@ -306,7 +339,8 @@ fn shown(ledger: &Ledger) -> String {
 fn every_state_takes_every_fact_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
-        for (name, fact) in facts() {
+        let (token, number) = held(&ledger(&before));
+        for (name, fact) in facts(token, number) {
             let mut ledger = ledger(&before);
             let unchanged = ledger.clone();
             let result = match ledger.evolve(&fact, RecordAt(500), 0) {
@@ -330,7 +364,7 @@ fn every_state_answers_every_wish_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
         let ledger = ledger(&before);
-        for (name, wish) in wishes() {
+        for (name, wish) in wishes(held(&ledger).0) {
             let result = match ledger.decide(&wish, now(AT), 7) {
                 Ok(events) => events.iter().map(brief).collect::<Vec<_>>().join("; "),
                 Err(rejected) => format!("refused: {rejected}"),
