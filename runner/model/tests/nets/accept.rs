@@ -92,113 +92,50 @@ fn names_have_a_length_and_an_alphabet() {
     }
 }
 
+/// A new job with the named field as long, large, many or far as `n`.
+fn with(field: &str, n: u64) -> NewJob {
+    let (mut new, length) = (new(), n as usize);
+    match field {
+        "payload" => new.payload = vec![0; length],
+        "content type" => new.content_type = Some("x".repeat(length)),
+        "headers" => new.headers = vec![("k".into(), String::new()); length],
+        "header keys and values" => new.headers = vec![("k".into(), "v".repeat(length - 1))],
+        "timeout" => new.timeout_ms = Some(n),
+        "due" => new.due = Some(NOW.plus(n)),
+        "max attempts" => new.retry.max_attempts = Some(n as u32),
+        "trap attempts" => new.retry.trap_attempts = Some(n as u32),
+        other => panic!("no field {other}"),
+    }
+    new
+}
+
 /// The largest that is taken, one more that is not, and what the refusal names.
 #[test]
 fn every_field_has_its_bound() {
-    type Field = (&'static str, fn(u64) -> NewJob, u64);
-    let fields: [Field; 7] = [
-        (
-            "payload",
-            |n| NewJob {
-                payload: vec![0; n as usize],
-                ..new()
-            },
-            PAYLOAD_BYTES as u64,
-        ),
-        (
-            "content type",
-            |n| NewJob {
-                content_type: Some("x".repeat(n as usize)),
-                ..new()
-            },
-            256,
-        ),
-        (
-            "headers",
-            |n| NewJob {
-                headers: vec![("k".into(), String::new()); n as usize],
-                ..new()
-            },
-            HEADERS as u64,
-        ),
-        (
-            "header keys and values",
-            |n| NewJob {
-                headers: vec![("k".into(), "v".repeat(n as usize - 1))],
-                ..new()
-            },
-            HEADER_BYTES as u64,
-        ),
-        (
-            "timeout",
-            |n| NewJob {
-                timeout_ms: Some(n),
-                ..new()
-            },
-            TIMEOUT_MS,
-        ),
-        (
-            "due",
-            |n| NewJob {
-                due: Some(NOW.plus(n)),
-                ..new()
-            },
-            DUE_AHEAD_MS,
-        ),
-        (
-            "max attempts",
-            |n| NewJob {
-                retry: RetryPolicy {
-                    max_attempts: Some(n as u32),
-                    ..RetryPolicy::default()
-                },
-                ..new()
-            },
-            1_000,
-        ),
-    ];
-    for (field, with, most) in fields {
-        assert!(accept(with(most)).is_ok(), "{field} at {most}");
-        let why = accept(with(most + 1)).expect_err(field);
+    for (field, most) in [
+        ("payload", PAYLOAD_BYTES as u64),
+        ("content type", 256),
+        ("headers", HEADERS as u64),
+        ("header keys and values", HEADER_BYTES as u64),
+        ("timeout", TIMEOUT_MS),
+        ("due", DUE_AHEAD_MS),
+        ("max attempts", 1_000),
+        ("trap attempts", 1_000),
+    ] {
+        assert!(accept(with(field, most)).is_ok(), "{field} at {most}");
+        let why = accept(with(field, most + 1)).expect_err(field);
         assert!(why.contains(field), "{field}: {why}");
     }
-    for (field, none) in [
-        (
-            "timeout",
-            NewJob {
-                timeout_ms: Some(0),
-                ..new()
-            },
-        ),
-        (
-            "trap attempts",
-            NewJob {
-                retry: RetryPolicy {
-                    trap_attempts: Some(0),
-                    ..RetryPolicy::default()
-                },
-                ..new()
-            },
-        ),
-    ] {
-        let why = accept(none).expect_err(field);
-        assert!(why.contains(field) && why.contains('1'), "{field}: {why}");
+    for field in ["timeout", "max attempts", "trap attempts"] {
+        let why = accept(with(field, 0)).expect_err(field);
+        assert!(why.contains(field) && why.contains("1 to"), "{why}");
     }
-    assert!(
-        accept(NewJob {
-            due: Some(UnixMs(u64::MAX)),
-            ..new()
-        })
-        .is_err()
-    );
-    assert!(
-        accept(NewJob {
-            due: Some(UnixMs(0)),
-            ..new()
-        })
-        .is_ok(),
-        "the past is due"
-    );
+    assert!(accept(with("due", u64::MAX)).is_err());
+    let past = NewJob {
+        due: Some(UnixMs(0)),
+        ..new()
+    };
+    assert!(accept(past).is_ok(), "the past is due");
 }
 
 #[test]

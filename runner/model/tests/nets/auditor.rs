@@ -266,6 +266,7 @@ impl Auditor {
             };
             living += 1;
             assert_eq!((entry.attempts, entry.losses), (job.attempts, job.losses));
+            assert_eq!(entry.failure, job.failure);
         }
         assert_eq!(
             world.ledger.len(),

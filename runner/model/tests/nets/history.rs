@@ -100,6 +100,15 @@ pub(crate) fn policy_of(kind: &str) -> RetryPolicy {
     }
 }
 
+/// A claim of the kinds in a bit set, one of them named twice, and of one without jobs.
+fn claim(kinds: u8, max: usize) -> Command {
+    let served = (0..3).filter(|kind| kinds & (1 << kind) != 0);
+    let mut kinds: Vec<String> = served.map(|kind| format!("k{kind}")).collect();
+    kinds.extend_from_within(..1);
+    kinds.push("none".into());
+    Command::Claim(ClaimRequest { kinds, max })
+}
+
 /// A ledger with its log, its clock and its ids.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
@@ -137,48 +146,21 @@ impl World {
                 job.queue = format!("q{queue}");
                 job.priority = *priority;
                 job.due = job.enqueued_at.plus(*delay);
-                if let Some(taken) = taken {
-                    job.id = self.pick(*taken);
-                }
+                job.id = taken.map_or(job.id, |taken| self.pick(taken));
                 self.ids.push(job.id);
                 Command::Enqueue(Box::new(job))
             }
-            Op::Claim { kinds, max } => {
-                let served = (0..3).filter(|kind| kinds & (1 << kind) != 0);
-                let mut kinds: Vec<String> = served.map(|kind| format!("k{kind}")).collect();
-                // A kind named twice, and one without jobs.
-                kinds.extend_from_within(..1);
-                kinds.push("none".into());
-                Command::Claim(ClaimRequest { kinds, max: *max })
-            }
+            Op::Claim { kinds, max } => claim(*kinds, *max),
             Op::Settle {
                 job,
                 late,
                 outcome,
                 children,
-            } => {
-                let (id, token) = self.lease(*job, *late);
-                let kind = self.ledger.get(id).map_or("k2", |entry| &*entry.kind);
-                let retry = policy_of(kind);
-                let children: Vec<Job> = (0..*children).map(|_| self.fresh("k1")).collect();
-                self.ids.extend(children.iter().map(|child| child.id));
-                let (attempt, outcome) = (attempt(), outcome.clone());
-                Command::Settle(Box::new(Settlement {
-                    id,
-                    token,
-                    outcome,
-                    attempt,
-                    children,
-                    retry,
-                }))
-            }
+            } => self.report(*job, *late, outcome.clone(), *children),
             Op::Checkpoint { job, late } => {
                 let (id, token) = self.lease(*job, *late);
-                Command::Checkpoint {
-                    id,
-                    token,
-                    bytes: vec![1],
-                }
+                let bytes = vec![1];
+                Command::Checkpoint { id, token, bytes }
             }
             Op::Lose { job, late } => {
                 let (id, token) = self.lease(*job, *late);
@@ -190,19 +172,44 @@ impl World {
                 _ => Amend::Delete(self.pick(*job)),
             }),
             Op::Renew => {
-                for (id, token) in self.ledger.leases() {
-                    assert!(self.ledger.renew(id, token, self.now.mono));
-                    assert!(!self.ledger.renew(id, Token(token.0 + 1), self.now.mono));
-                }
+                self.renew();
                 return None;
             }
             Op::Pass(ms) => {
-                self.now.mono += ms.unsigned_abs();
-                self.now.wall = UnixMs(self.now.wall.0.saturating_add_signed(*ms));
-                self.latest = self.latest.max(self.now.wall);
+                self.pass(*ms);
                 return None;
             }
         })
+    }
+
+    fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {
+        let (id, token) = self.lease(job, late);
+        let kind = self.ledger.get(id).map_or("k2", |entry| &*entry.kind);
+        let retry = policy_of(kind);
+        let children: Vec<Job> = (0..children).map(|_| self.fresh("k1")).collect();
+        self.ids.extend(children.iter().map(|child| child.id));
+        Command::Settle(Box::new(Settlement {
+            id,
+            token,
+            outcome,
+            attempt: attempt(),
+            children,
+            retry,
+        }))
+    }
+
+    fn renew(&mut self) {
+        let mono = self.now.mono;
+        for (id, token) in self.ledger.leases() {
+            assert!(self.ledger.renew(id, token, mono));
+            assert!(!self.ledger.renew(id, Token(token.0 + 1), mono));
+        }
+    }
+
+    fn pass(&mut self, ms: i64) {
+        self.now.mono += ms.unsigned_abs();
+        self.now.wall = UnixMs(self.now.wall.0.saturating_add_signed(ms));
+        self.latest = self.latest.max(self.now.wall);
     }
 
     /// Decide a wish and take in what follows.

@@ -3,9 +3,11 @@
 
 mod accept;
 mod auditor;
+mod cases;
 mod history;
 mod predict;
 mod random;
+mod record;
 mod recovery;
 mod retry;
 mod sample;
