@@ -247,9 +247,17 @@ mod tests {
     #[test]
     fn nesting_and_announced_lengths_are_errors() {
         let deep = vec![0x91; 200_000];
+        let deep_unknown_field = [&[0x81, 0xA1, b'x'], &deep[..]].concat();
         let array = [0xDD, 0xFF, 0xFF, 0xFF, 0xFF];
         let text = [0x92, 0xDB, 0xFF, 0xFF, 0xFF, 0xFF];
-        for bytes in [&deep[..], &array[..], &text[..], &[0xC1], &[]] {
+        for bytes in [
+            &deep[..],
+            &deep_unknown_field,
+            &array[..],
+            &text[..],
+            &[0xC1],
+            &[],
+        ] {
             assert!(matches!(
                 decode_record(bytes),
                 Err(BadRecord::Unreadable { .. })

@@ -2,274 +2,13 @@
 
 use std::fmt::Write;
 
-use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Ledger, Outcome, RecordAt, Token,
-    TrapKind, UnixMs, Verdict, Waiting,
-};
+use sandhog_model::{Event, FailureKind, Ledger, RecordAt, Token, UnixMs};
 
 use crate::{
-    sample::{attempt, failed, failure, job, now, output, report},
+    cases::{AT, HELD, ID, facts, states, wishes},
+    sample::now,
     snapshot,
 };
-
-const ID: JobId = JobId(10);
-const HELD: Token = Token(1);
-const AT: u64 = 5_000;
-
-/// What leads to each state, in facts about job 10.
-fn states() -> Vec<(&'static str, Vec<Event>)> {
-    let enqueued = || Event::Enqueued(Box::new(job(10, "k", 0)));
-    let leased = || Event::Leased {
-        id: ID,
-        token: HELD,
-        at: UnixMs(1_000),
-    };
-    let settled = |verdict| vec![enqueued(), leased(), settled(HELD, 1, verdict)];
-    let mut later = job(10, "k", 0);
-    later.due = UnixMs(9_000);
-    vec![
-        ("unknown", vec![]),
-        ("scheduled", vec![Event::Enqueued(Box::new(later))]),
-        ("available", vec![enqueued()]),
-        ("running", vec![enqueued(), leased()]),
-        ("retryable", settled(Verdict::Retry { due: UnixMs(9_000) })),
-        ("completed", settled(Verdict::Completed(output()))),
-        (
-            "discarded",
-            settled(Verdict::Discarded {
-                reason: "no".into(),
-            }),
-        ),
-        ("dead", settled(Verdict::Dead)),
-    ]
-}
-
-fn settled(token: Token, number: u32, verdict: Verdict) -> Event {
-    let mut attempt = attempt();
-    (attempt.token, attempt.number) = (token, number);
-    attempt.ended_at = UnixMs(2_000);
-    Event::Settled {
-        id: ID,
-        attempt: Box::new(attempt),
-        verdict,
-        children: Vec::new(),
-    }
-}
-
-fn with_children(event: Event, ids: &[u128]) -> Event {
-    let Event::Settled {
-        id,
-        attempt,
-        verdict,
-        ..
-    } = event
-    else {
-        unreachable!("only attempts leave children");
-    };
-    let children = ids.iter().map(|id| job(*id, "child", 0)).collect();
-    Event::Settled {
-        id,
-        attempt,
-        verdict,
-        children,
-    }
-}
-
-fn facts() -> Vec<(&'static str, Event)> {
-    let (id, at) = (ID, UnixMs(AT));
-    let due = UnixMs(9_500);
-    let done = || Verdict::Completed(output());
-    let lost = |token, buried| Event::Lost {
-        id,
-        token,
-        at,
-        buried,
-    };
-    let requeued = |from_dead| Event::Requeued { id, at, from_dead };
-    let why = Waiting::PoolFull;
-    vec![
-        ("enqueued", Event::Enqueued(Box::new(job(10, "k", AT)))),
-        (
-            "leased, larger token",
-            Event::Leased {
-                id,
-                token: Token(2),
-                at,
-            },
-        ),
-        (
-            "leased, token of before",
-            Event::Leased {
-                id,
-                token: HELD,
-                at,
-            },
-        ),
-        (
-            "checkpointed",
-            Event::Checkpointed {
-                id,
-                token: HELD,
-                at,
-                bytes: vec![1],
-            },
-        ),
-        (
-            "checkpointed, other token",
-            Event::Checkpointed {
-                id,
-                token: Token(9),
-                at,
-                bytes: vec![1],
-            },
-        ),
-        ("settled completed", settled(HELD, 1, done())),
-        (
-            "settled completed, 2 children",
-            with_children(settled(HELD, 1, done()), &[20, 21]),
-        ),
-        (
-            "settled completed, child twice",
-            with_children(settled(HELD, 1, done()), &[20, 20]),
-        ),
-        (
-            "settled completed, child known",
-            with_children(settled(HELD, 1, done()), &[10]),
-        ),
-        (
-            "settled completed, other token",
-            settled(Token(9), 1, done()),
-        ),
-        ("settled completed, other number", settled(HELD, 2, done())),
-        ("settled retry", settled(HELD, 1, Verdict::Retry { due })),
-        (
-            "settled retry, a child",
-            with_children(settled(HELD, 1, Verdict::Retry { due }), &[20]),
-        ),
-        (
-            "settled snoozed",
-            settled(HELD, 1, Verdict::Snoozed { due }),
-        ),
-        (
-            "settled put back",
-            settled(HELD, 1, Verdict::PutBack { why, due }),
-        ),
-        (
-            "settled discarded",
-            settled(
-                HELD,
-                1,
-                Verdict::Discarded {
-                    reason: "no".into(),
-                },
-            ),
-        ),
-        ("settled dead", settled(HELD, 1, Verdict::Dead)),
-        (
-            "settled dead, a child",
-            with_children(settled(HELD, 1, Verdict::Dead), &[20]),
-        ),
-        ("lost", lost(HELD, None)),
-        ("lost, other token", lost(Token(9), None)),
-        ("lost and buried", lost(HELD, Some(Box::new(attempt())))),
-        ("requeued from dead", requeued(true)),
-        ("requeued", requeued(false)),
-        ("hastened", Event::Hastened { id, at }),
-        ("deleted", Event::Deleted { id, at }),
-    ]
-}
-
-fn wishes() -> Vec<(String, Command)> {
-    let (id, token) = (ID, HELD);
-    let trap = FailureKind::Trap(TrapKind::Unreachable);
-    let mut outcomes = vec![
-        ("completed".to_string(), Outcome::Completed(output())),
-        (
-            "permanent".into(),
-            Outcome::Permanent(failure(FailureKind::Error)),
-        ),
-        ("snoozed".into(), Outcome::Snoozed { delay_ms: 700 }),
-        (
-            "snoozed for ever".into(),
-            Outcome::Snoozed { delay_ms: u64::MAX },
-        ),
-        (
-            "discarded".into(),
-            Outcome::Discarded {
-                reason: "no".into(),
-            },
-        ),
-        (
-            "failed, retry after 5 s".into(),
-            Outcome::Failed {
-                failure: failure(trap),
-                retry_after_ms: Some(5_000),
-            },
-        ),
-    ];
-    for kind in FailureKind::ALL {
-        outcomes.push((format!("failed {kind}"), failed(kind)));
-    }
-    for why in [
-        Waiting::PluginMissing,
-        Waiting::PluginInvalid,
-        Waiting::PoolFull,
-        Waiting::Shutdown,
-    ] {
-        outcomes.push((format!("not run {why:?}"), Outcome::NotRun(why)));
-    }
-    let claim = |kind: &str| {
-        Command::Claim(ClaimRequest {
-            kinds: vec![kind.into()],
-            max: 5,
-        })
-    };
-    let mut wishes = vec![
-        (
-            "enqueue".to_string(),
-            Command::Enqueue(Box::new(job(10, "k", AT))),
-        ),
-        ("claim".into(), claim("k")),
-        ("claim of other kinds".into(), claim("other")),
-        (
-            "checkpoint".into(),
-            Command::Checkpoint {
-                id,
-                token,
-                bytes: vec![1],
-            },
-        ),
-        (
-            "checkpoint too large".into(),
-            Command::Checkpoint {
-                id,
-                token,
-                bytes: vec![0; (1 << 20) + 1],
-            },
-        ),
-        ("lose".into(), Command::Lose { id, token }),
-        (
-            "lose, other token".into(),
-            Command::Lose {
-                id,
-                token: Token(9),
-            },
-        ),
-        ("amend retry".into(), Command::Amend(Amend::Retry(id))),
-        ("amend requeue".into(), Command::Amend(Amend::Requeue(id))),
-        ("amend delete".into(), Command::Amend(Amend::Delete(id))),
-    ];
-    let late = report(10, 9, Outcome::Completed(output()));
-    wishes.push((
-        "settle completed, other token".into(),
-        Command::Settle(Box::new(late)),
-    ));
-    for (name, outcome) in outcomes {
-        let wish = Command::Settle(Box::new(report(10, 1, outcome)));
-        wishes.push((format!("settle {name}"), wish));
-    }
-    wishes
-}
 
 fn ledger(facts: &[Event]) -> Ledger {
     let mut ledger = Ledger::default();
@@ -280,6 +19,13 @@ fn ledger(facts: &[Event]) -> Ledger {
     }
     ledger.advance(UnixMs(AT));
     ledger
+}
+
+/// The lease that holds the job and the number of its attempt; of a job that does not run, some.
+fn held(ledger: &Ledger) -> (Token, u32) {
+    let entry = ledger.get(ID);
+    let running = entry.and_then(|entry| Some((entry.token, entry.running_attempt()?)));
+    running.unwrap_or((HELD, 1))
 }
 
 /// A job's whole entry in one line.
@@ -306,7 +52,8 @@ fn shown(ledger: &Ledger) -> String {
 fn every_state_takes_every_fact_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
-        for (name, fact) in facts() {
+        let (token, number) = held(&ledger(&before));
+        for (name, fact) in facts(token, number) {
             let mut ledger = ledger(&before);
             let unchanged = ledger.clone();
             let result = match ledger.evolve(&fact, RecordAt(500), 0) {
@@ -330,7 +77,7 @@ fn every_state_answers_every_wish_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
         let ledger = ledger(&before);
-        for (name, wish) in wishes() {
+        for (name, wish) in wishes(held(&ledger).0) {
             let result = match ledger.decide(&wish, now(AT), 7) {
                 Ok(events) => events.iter().map(brief).collect::<Vec<_>>().join("; "),
                 Err(rejected) => format!("refused: {rejected}"),

@@ -1,0 +1,236 @@
+//! The rows and columns of the table: states, facts and wishes, all about job 10.
+
+use sandhog_model::{
+    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Token, TrapKind,
+    UnixMs, Verdict, Waiting,
+};
+
+use crate::sample::{attempt, failed, failure, job, output, report};
+
+/// The job.
+pub(crate) const ID: JobId = JobId(10);
+/// The lease of the states in which a run came before.
+pub(crate) const HELD: Token = Token(1);
+/// When the facts happen and the wishes are made, in milliseconds.
+pub(crate) const AT: u64 = 5_000;
+
+/// What leads to each state, in facts about job 10.
+pub(crate) fn states() -> Vec<(&'static str, Vec<Event>)> {
+    let enqueued = || Event::Enqueued(Box::new(job(10, "k", 0)));
+    let leased_with = |token| Event::Leased {
+        id: ID,
+        token,
+        at: UnixMs(1_000),
+    };
+    let leased = || leased_with(HELD);
+    let checkpointed = || Event::Checkpointed {
+        id: ID,
+        token: Token(2),
+        at: UnixMs(1_500),
+        bytes: vec![1],
+    };
+    let settled = |verdict| vec![enqueued(), leased(), settled(HELD, 1, verdict)];
+    let mut later = job(10, "k", 0);
+    later.due = UnixMs(9_000);
+    vec![
+        ("unknown", vec![]),
+        ("scheduled", vec![Event::Enqueued(Box::new(later))]),
+        ("available", vec![enqueued()]),
+        ("running", vec![enqueued(), leased()]),
+        (
+            "running, failed and checkpointed before",
+            [
+                settled(Verdict::Retry { due: UnixMs(0) }),
+                vec![leased_with(Token(2)), checkpointed()],
+            ]
+            .concat(),
+        ),
+        ("retryable", settled(Verdict::Retry { due: UnixMs(9_000) })),
+        ("completed", settled(Verdict::Completed(output()))),
+        (
+            "discarded",
+            settled(Verdict::Discarded {
+                reason: "no".into(),
+            }),
+        ),
+        ("dead", settled(Verdict::Dead)),
+    ]
+}
+
+fn settled(token: Token, number: u32, verdict: Verdict) -> Event {
+    let mut attempt = attempt();
+    (attempt.token, attempt.number) = (token, number);
+    attempt.ended_at = UnixMs(2_000);
+    if matches!(verdict, Verdict::Retry { .. } | Verdict::Dead) {
+        attempt.failure = Some(failure(FailureKind::Error));
+    }
+    Event::Settled {
+        id: ID,
+        attempt: Box::new(attempt),
+        verdict,
+        children: Vec::new(),
+    }
+}
+
+fn with_children(event: Event, ids: &[u128]) -> Event {
+    let Event::Settled {
+        id,
+        attempt,
+        verdict,
+        ..
+    } = event
+    else {
+        unreachable!("only attempts leave children");
+    };
+    let children = ids.iter().map(|id| job(*id, "child", 0)).collect();
+    Event::Settled {
+        id,
+        attempt,
+        verdict,
+        children,
+    }
+}
+
+/// Every fact about job 10, of a run with the lease `held` that is attempt `number`.
+pub(crate) fn facts(held: Token, number: u32) -> Vec<(&'static str, Event)> {
+    let mut facts = facts_of_leases(held);
+    facts.extend(facts_of_ends(held, number));
+    facts.extend(facts_from_outside());
+    facts
+}
+
+fn facts_of_leases(held: Token) -> Vec<(&'static str, Event)> {
+    let (id, at) = (ID, UnixMs(AT));
+    let leased = |token| Event::Leased { id, token, at };
+    let checkpointed = |token| Event::Checkpointed {
+        id,
+        token,
+        at,
+        bytes: vec![1],
+    };
+    let lost = |token, buried: Option<Attempt>| Event::Lost {
+        id,
+        token,
+        at,
+        buried: buried.map(Box::new),
+    };
+    vec![
+        ("enqueued", Event::Enqueued(Box::new(job(10, "k", AT)))),
+        ("leased, larger token", leased(Token(held.0 + 1))),
+        ("leased, token of before", leased(held)),
+        ("checkpointed", checkpointed(held)),
+        ("checkpointed, other token", checkpointed(Token(9))),
+        ("lost", lost(held, None)),
+        ("lost, other token", lost(Token(9), None)),
+        ("lost and buried", lost(held, Some(attempt()))),
+    ]
+}
+
+fn facts_of_ends(held: Token, number: u32) -> Vec<(&'static str, Event)> {
+    let due = UnixMs(9_500);
+    let why = Waiting::PoolFull;
+    let reason = "no".to_string();
+    let done = || Verdict::Completed(output());
+    let ended = |verdict| settled(held, number, verdict);
+    let completed_with = |children: &[u128]| with_children(ended(done()), children);
+    let retry_with = |children: &[u128]| with_children(ended(Verdict::Retry { due }), children);
+    vec![
+        ("settled completed", ended(done())),
+        ("settled completed, 2 children", completed_with(&[20, 21])),
+        ("settled completed, child twice", completed_with(&[20, 20])),
+        ("settled completed, child known", completed_with(&[10])),
+        (
+            "settled completed, other token",
+            settled(Token(9), number, done()),
+        ),
+        (
+            "settled completed, other number",
+            settled(held, number + 1, done()),
+        ),
+        ("settled retry", retry_with(&[])),
+        ("settled retry, a child", retry_with(&[20])),
+        ("settled snoozed", ended(Verdict::Snoozed { due })),
+        ("settled put back", ended(Verdict::PutBack { why, due })),
+        ("settled discarded", ended(Verdict::Discarded { reason })),
+        ("settled dead", ended(Verdict::Dead)),
+        (
+            "settled dead, a child",
+            with_children(ended(Verdict::Dead), &[20]),
+        ),
+    ]
+}
+
+fn facts_from_outside() -> Vec<(&'static str, Event)> {
+    let (id, at) = (ID, UnixMs(AT));
+    let requeued = |from_dead| Event::Requeued { id, at, from_dead };
+    vec![
+        ("requeued from dead", requeued(true)),
+        ("requeued", requeued(false)),
+        ("hastened", Event::Hastened { id, at }),
+        ("deleted", Event::Deleted { id, at }),
+    ]
+}
+
+fn outcomes() -> Vec<(String, Outcome)> {
+    let trap = FailureKind::Trap(TrapKind::Unreachable);
+    let snoozed = |delay_ms| Outcome::Snoozed { delay_ms };
+    let asked = Outcome::Failed {
+        failure: failure(trap),
+        retry_after_ms: Some(5_000),
+    };
+    let reason = "no".to_string();
+    let named = [
+        ("completed", Outcome::Completed(output())),
+        ("permanent", Outcome::Permanent(failure(FailureKind::Error))),
+        ("snoozed", snoozed(700)),
+        ("snoozed for ever", snoozed(u64::MAX)),
+        ("discarded", Outcome::Discarded { reason }),
+        ("failed, retry after 5 s", asked),
+        (
+            "not run, plugin missing",
+            Outcome::NotRun(Waiting::PluginMissing),
+        ),
+        (
+            "not run, plugin invalid",
+            Outcome::NotRun(Waiting::PluginInvalid),
+        ),
+        ("not run, pool full", Outcome::NotRun(Waiting::PoolFull)),
+        ("not run, shutdown", Outcome::NotRun(Waiting::Shutdown)),
+    ];
+    let failures = FailureKind::ALL.map(|kind| (format!("failed {kind}"), failed(kind)));
+    let named = named.map(|(name, outcome)| (name.to_string(), outcome));
+    named.into_iter().chain(failures).collect()
+}
+
+/// Every wish about job 10, by the holder of the lease `token`.
+pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
+    let id = ID;
+    let claim = |kind: &str| {
+        let kinds = vec![kind.to_string()];
+        Command::Claim(ClaimRequest { kinds, max: 5 })
+    };
+    let checkpoint = |length| {
+        let bytes = vec![1; length];
+        Command::Checkpoint { id, token, bytes }
+    };
+    let settle = |token: Token, outcome| Command::Settle(Box::new(report(10, token.0, outcome)));
+    let late = settle(Token(9), Outcome::Completed(output()));
+    let lose = |token| Command::Lose { id, token };
+    let named = [
+        ("enqueue", Command::Enqueue(Box::new(job(10, "k", AT)))),
+        ("claim", claim("k")),
+        ("claim of other kinds", claim("other")),
+        ("checkpoint", checkpoint(1)),
+        ("checkpoint too large", checkpoint((1 << 20) + 1)),
+        ("lose", lose(token)),
+        ("lose, other token", lose(Token(9))),
+        ("amend retry", Command::Amend(Amend::Retry(id))),
+        ("amend requeue", Command::Amend(Amend::Requeue(id))),
+        ("amend delete", Command::Amend(Amend::Delete(id))),
+        ("settle completed, other token", late),
+    ];
+    let reports = outcomes().into_iter();
+    let reports = reports.map(|(name, outcome)| (format!("settle {name}"), settle(token, outcome)));
+    let named = named.map(|(name, wish)| (name.to_string(), wish));
+    named.into_iter().chain(reports).collect()
+}

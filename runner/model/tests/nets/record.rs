@@ -1,0 +1,92 @@
+//! What shares one record fits in it, or the attempt failed.
+
+use sandhog_model::{
+    Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Token,
+    UnixMs, Verdict,
+    codec::{FrameHead, Seal, encode_record},
+    limits::{HEADERS, RESULT_AND_JOBS_BYTES},
+};
+
+use crate::sample::{job, now, report};
+
+fn running() -> Ledger {
+    let mut ledger = Ledger::default();
+    let leased = Event::Leased {
+        id: JobId(1),
+        token: Token(1),
+        at: UnixMs(0),
+    };
+    for event in [Event::Enqueued(Box::new(job(1, "k", 0))), leased] {
+        ledger.evolve(&event, RecordAt(0), 0).expect("sound");
+    }
+    ledger
+}
+
+/// The end of an attempt with these jobs and a result that fills the rest up to `total` bytes.
+fn settled(children: Vec<Job>, total: usize) -> Event {
+    let jobs: usize = children.iter().map(Job::weight).sum();
+    let output = Output {
+        content_type: "a/b".into(),
+        payload: vec![0; total - jobs],
+    };
+    let mut report = report(1, 1, Outcome::Completed(output));
+    report.children = children;
+    let wish = Command::Settle(Box::new(report));
+    let decided = running().decide(&wish, now(10), 0);
+    decided.expect("the holder is heard").remove(0)
+}
+
+/// Many jobs whose names and headers weigh more than their payloads.
+fn children() -> Vec<Job> {
+    let child = |id| Job {
+        headers: vec![("k".into(), "v".into()); HEADERS],
+        queue: "q".repeat(128),
+        payload: vec![1; 300],
+        ..job(id, &"k".repeat(128), 0)
+    };
+    (10..5_000).map(child).collect()
+}
+
+#[test]
+fn the_largest_result_with_its_jobs_fits_in_a_frame() {
+    let event = settled(children(), RESULT_AND_JOBS_BYTES);
+    assert!(matches!(
+        &event,
+        Event::Settled { verdict: Verdict::Completed(_), children, .. } if children.len() == 4_990
+    ));
+    let (mut body, mut frame) = (Vec::new(), Vec::new());
+    let previous = Some(RecordAt(u64::MAX));
+    encode_record(&Record { previous, event }, &mut body).expect("it fits in a record");
+    assert!(
+        body.len() <= RESULT_AND_JOBS_BYTES + 1_000,
+        "{}",
+        body.len()
+    );
+    let head = FrameHead {
+        sequence: 1,
+        unsynced: 0,
+    };
+    Seal::new(1, 1)
+        .encode(head, &body, &mut frame)
+        .expect("it fits in a frame");
+}
+
+#[test]
+fn one_byte_more_fails_the_attempt_and_says_why() {
+    let event = settled(children(), RESULT_AND_JOBS_BYTES + 1);
+    let Event::Settled {
+        attempt,
+        verdict,
+        children,
+        ..
+    } = event
+    else {
+        panic!("{event:?}");
+    };
+    assert!(matches!(verdict, Verdict::Retry { .. }), "{verdict:?}");
+    assert!(children.is_empty());
+    let failure = attempt.failure.expect("it failed");
+    assert_eq!(failure.kind, FailureKind::Limit);
+    let total = (RESULT_AND_JOBS_BYTES + 1).to_string();
+    assert!(failure.cause.contains(&total), "{}", failure.cause);
+}
