@@ -6,6 +6,7 @@
 //! next start finds. A failed sync behaves like Linux: the bytes stay visible, are lost to the
 //! device, and a second sync claims success.
 
+mod fault;
 mod state;
 
 use std::{
@@ -15,45 +16,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+pub use self::fault::{Fault, Op, Unsynced};
 use self::state::State;
 use super::{Disk, DiskError, DiskFile, DiskLock, OpenMode};
-
-/// What becomes of bytes and names that were not synced when the power went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unsynced {
-    /// None of them reached the device.
-    Dropped,
-    /// All of them did; also what a killed process leaves behind.
-    Kept,
-    /// Each 512-byte sector by itself, and some first part of the names, by chance from a seed.
-    BySector(u64),
-}
-
-/// The operations that can be made to fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op {
-    /// Writing bytes, resizing.
-    Write,
-    /// Syncing a file.
-    Sync,
-    /// Syncing a directory.
-    SyncDir,
-    /// Opening, making, renaming, removing.
-    Name,
-}
-
-/// An error to give, and when.
-#[derive(Debug, Clone, Copy)]
-pub struct Fault {
-    /// The operations it counts.
-    pub op: Op,
-    /// Which of them fails, from 1, counted from when the fault was set.
-    pub nth: u64,
-    /// Whether those after it fail too.
-    pub lasting: bool,
-    /// The error.
-    pub kind: io::ErrorKind,
-}
 
 #[derive(Default)]
 struct Inner {
@@ -131,6 +96,17 @@ impl SimDisk {
     #[must_use]
     pub fn after_crash(&self, unsynced: Unsynced) -> Self {
         let state = self.inner().state.after_crash(unsynced);
+        Self(Arc::new(Mutex::new(Inner {
+            state,
+            ..Inner::default()
+        })))
+    }
+
+    /// What the next start finds after the process alone was killed: what was written is seen, and
+    /// still lost when the power goes before a sync.
+    #[must_use]
+    pub fn after_kill(&self) -> Self {
+        let state = self.inner().state.clone();
         Self(Arc::new(Mutex::new(Inner {
             state,
             ..Inner::default()

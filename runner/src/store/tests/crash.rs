@@ -227,3 +227,20 @@ fn a_second_crash_while_recovering_loses_nothing_either() {
         }
     }
 }
+
+#[test]
+fn power_that_goes_after_a_restart_takes_nothing_the_restart_built_on() {
+    for at in 1..200 {
+        let (stage, disk, ledger, _) = crashed(at);
+        let left = disk.after_kill();
+        let restarted = stage.moved_to(&left);
+        let store = restarted.open();
+        // Written, and not synced by itself.
+        claim(&*store, &["photo", "page", "table"], 1).expect("claimed");
+        for seed in 0..4 {
+            let left = left.after_crash(Unsynced::BySector(at * 10 + seed));
+            let crash = format!("operation {at}, a restart, then power lost, seed {seed}");
+            audit(&stage.moved_to(&left), &ledger, &crash);
+        }
+    }
+}
