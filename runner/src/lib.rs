@@ -1,5 +1,6 @@
 //! Sandhog: a durable job runner whose handlers are WebAssembly components.
 
+pub mod api;
 pub mod clock;
 pub mod config;
 pub mod engine;

@@ -218,7 +218,7 @@ impl Config {
     /// Where a runner on this data directory listens.
     #[must_use]
     pub fn socket(&self) -> PathBuf {
-        self.runner.data.join("sandhog.sock")
+        self.runner.data.join(crate::api::SOCKET_NAME)
     }
 }
 
