@@ -91,6 +91,19 @@ impl Double {
         self.inner.lock().unwrap().full = true;
     }
 
+    /// Jobs that wait, with their kinds.
+    pub(crate) fn waiting(&self) -> Vec<(JobId, String)> {
+        let waiting = self.rows(|view| view.row.state == State::Available);
+        waiting
+            .into_iter()
+            .map(|view| (view.row.id, view.row.kind))
+            .collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.inner.lock().unwrap().jobs.len()
+    }
+
     pub(crate) fn completes(&self, id: JobId, content_type: &str, payload: &[u8]) {
         self.ends(id, State::Completed, |view| {
             view.output = Some(Output {
