@@ -21,7 +21,9 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
+/// The options of every verb.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "For every verb")]
 pub(super) struct Global {
     /// The settings file [default: ./sandhog.toml if there; env: SANDHOG_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]

@@ -156,10 +156,8 @@ fn push(
     let mut lines = Lines::new(file)?;
     let mut chunk = Chunk::default();
     loop {
-        let job = match lines.next()? {
-            Some(line) => Some(ndjson::parse(line, pattern, now)),
-            None => None,
-        };
+        let line = lines.next()?;
+        let job = line.map(|line| ndjson::parse(line, pattern, now));
         let last = job.is_none();
         if let Some(job) = job {
             chunk.add(lines.number, job.map_err(|error| at(lines.number, error))?);
