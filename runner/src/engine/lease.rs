@@ -24,7 +24,7 @@ impl Heartbeat {
         loop {
             tokio::select! {
                 _ = beat.tick() => self.beat().await,
-                _ = stopped.wait_for(|stopped| *stopped) => return,
+                _ = stopped.changed() => return,
             }
         }
     }

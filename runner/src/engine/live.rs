@@ -35,7 +35,9 @@ pub(super) struct Held {
 impl LiveTable {
     fn held(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
         // Nothing that holds the lock can leave the map half changed.
-        self.attempts.lock().unwrap_or_else(|held| held.into_inner())
+        self.attempts
+            .lock()
+            .unwrap_or_else(|held| held.into_inner())
     }
 
     pub(super) fn add(&self, id: JobId, held: Held) {

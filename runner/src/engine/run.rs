@@ -2,9 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use sandhog_model::{
-    Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, Waiting,
-};
+use sandhog_model::{Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, Waiting};
 
 use super::{
     live::{Held, LiveTable},

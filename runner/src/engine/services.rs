@@ -56,6 +56,6 @@ pub fn complete(settings: &dyn Settings, catalog: &Catalog, mut job: Job) -> Job
     if job.content_type.is_empty() {
         job.content_type = defaults.content_type.unwrap_or_default();
     }
-    job.retry = job.retry.or(&defaults.retry);
+    job.retry = job.retry.or(defaults.retry);
     job
 }

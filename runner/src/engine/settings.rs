@@ -56,7 +56,7 @@ pub(super) fn resolve(job: &Job, rule: &KindRule, info: &KindInfo) -> (Limits, R
         .or(rule.timeout_ms)
         .or(info.timeout_ms)
         .unwrap_or(limits.timeout_ms);
-    let retry = job.retry.clone().or(&rule.retry).or(&info.retry);
+    let retry = job.retry.clone().or(rule.retry.clone()).or(info.retry.clone());
     (limits, retry)
 }
 
@@ -102,7 +102,10 @@ mod tests {
     fn the_job_comes_before_the_operator_before_the_handler() {
         let mut rule = KindRule::default();
         let mut job = job();
-        assert_eq!(resolve(&job, &rule, &KindInfo::default()).0.timeout_ms, 30_000);
+        assert_eq!(
+            resolve(&job, &rule, &KindInfo::default()).0.timeout_ms,
+            30_000
+        );
         assert_eq!(resolve(&job, &rule, &info()).0.timeout_ms, 7);
         rule.timeout_ms = Some(8);
         assert_eq!(resolve(&job, &rule, &info()).0.timeout_ms, 8);
@@ -137,6 +140,9 @@ mod tests {
         settings.0.queue = Some("operators".into());
         let of_operator = door_defaults(&settings, &catalog, "k");
         assert_eq!(of_operator.queue.as_deref(), Some("operators"));
-        assert_eq!(door_defaults(&settings, &catalog, "other").retry, RetryPolicy::default());
+        assert_eq!(
+            door_defaults(&settings, &catalog, "other").retry,
+            RetryPolicy::default()
+        );
     }
 }

@@ -87,7 +87,10 @@ pub struct Engine {
 
 impl Engine {
     /// Start the workers and the heartbeat. Call on a tokio runtime that guests do not share.
-    pub async fn start(options: EngineOptions, parts: EngineParts) -> Result<Arc<Self>, StartError> {
+    pub async fn start(
+        options: EngineOptions,
+        parts: EngineParts,
+    ) -> Result<Arc<Self>, StartError> {
         let live = Arc::new(LiveTable::default());
         let (phase, _) = watch::channel(Phase::Run);
         let (stopped, stop_seen) = watch::channel(false);
@@ -103,7 +106,9 @@ impl Engine {
             options,
         };
         for number in 0..engine.options.workers {
-            engine.add_worker(number, &parts, ended_count.clone()).await?;
+            engine
+                .add_worker(number, &parts, ended_count.clone())
+                .await?;
         }
         let heartbeat = Heartbeat {
             store: parts.store,
@@ -155,7 +160,10 @@ impl Engine {
                 cause,
             })?;
         // Nothing that holds the lock can break.
-        self.threads.lock().unwrap_or_else(|held| held.into_inner()).push(thread);
+        self.threads
+            .lock()
+            .unwrap_or_else(|held| held.into_inner())
+            .push(thread);
         let answer = starting.await;
         answer
             .unwrap_or_else(|_| Err("its thread ended at once".to_owned()))

@@ -51,10 +51,11 @@ struct Slots {
 
 impl Worker {
     /// Claim and run until told to drain and nothing runs any more. Runs inside a `LocalSet`.
-    pub(super) async fn run(mut self, host: Box<dyn Host>) {
+    pub(super) async fn run(self, host: Box<dyn Host>) {
         let host: std::rc::Rc<dyn Host> = host.into();
         let mut slots = Slots::default();
         let mut catalog = self.context.plugins.changed();
+        let mut told = self.phase.clone();
         let ready = self.store.ready();
         let mut look = true;
         loop {
@@ -62,7 +63,7 @@ impl Worker {
             let notified = ready.notified();
             tokio::pin!(notified);
             notified.as_mut().enable();
-            let phase = *self.phase.borrow_and_update();
+            let phase = *told.borrow_and_update();
             if phase == Phase::Run && look {
                 look = self.fill(&mut slots, &host).await;
             }
@@ -78,7 +79,7 @@ impl Worker {
                 () = notified => look = true,
                 () = self.until_due(slots.next_due) => look = true,
                 changed = catalog.changed() => look |= changed.is_ok(),
-                changed = self.phase.changed() => {
+                changed = told.changed() => {
                     if changed.is_err() {
                         break;
                     }
@@ -127,11 +128,7 @@ impl Worker {
             .spawn_local(async move { settle(store, reports).await });
     }
 
-    fn report(
-        &self,
-        slots: &mut Slots,
-        ended: Result<(Id, Settlement), JoinError>,
-    ) -> Settlement {
+    fn report(&self, slots: &mut Slots, ended: Result<(Id, Settlement), JoinError>) -> Settlement {
         self.count.one_ended();
         match ended {
             Ok((task, settlement)) => {
