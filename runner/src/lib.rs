@@ -3,6 +3,7 @@
 pub mod api;
 pub mod clock;
 pub mod config;
+pub mod disk;
 pub mod engine;
 pub mod entropy;
 pub mod plugin;
