@@ -2,15 +2,15 @@
 
 use proc_macro2::Span;
 use syn::{
-    Attribute, Block, File, ImplItemFn, ItemFn, ItemMod, ItemStruct, ItemUse, Macro, Path,
-    TraitItemFn, UseTree,
+    Attribute, Block, File, ImplItemFn, ItemFn, ItemMod, ItemUse, Macro, Path, TraitItemFn,
+    UseTree,
     spanned::Spanned,
     visit::{self, Visit},
 };
 
 use crate::{
     source::{is_test_file, runner_module},
-    tokens::{Found, look},
+    tokens::{Found, key, look},
 };
 
 /// A named place.
@@ -47,15 +47,6 @@ pub(crate) struct Function {
     pub(crate) lines: usize,
 }
 
-/// A struct read from or written to text.
-#[derive(Debug)]
-pub(crate) struct Shape {
-    /// Its fields as they are written, with the line.
-    pub(crate) fields: Vec<(String, usize)>,
-    /// Whether it can be read.
-    pub(crate) read: bool,
-}
-
 /// What a file holds.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
@@ -67,8 +58,8 @@ pub(crate) struct Facts {
     pub(crate) macros: Vec<Named>,
     /// Its attributes.
     pub(crate) attributes: Vec<Named>,
-    /// Its structs.
-    pub(crate) shapes: Vec<Shape>,
+    /// The names given to `key!`, with the line: how the config room declares its keys.
+    pub(crate) keys: Vec<(String, usize)>,
     /// Lines of inline test modules.
     pub(crate) test_lines: usize,
 }
@@ -184,6 +175,9 @@ impl Finder {
 
     fn macro_tokens(&mut self, call: &Macro) {
         let mut found = Vec::new();
+        if call.path.is_ident("key") {
+            key(call.tokens.clone(), &mut found);
+        }
         look(call.tokens.clone(), &mut found);
         let test = self.tests > 0;
         for thing in found {
@@ -193,6 +187,7 @@ impl Finder {
                     self.facts.attributes.push(Named { name, line, test });
                 }
                 Found::Path(path, line) => self.used(path, line),
+                Found::Key(name, line) => self.facts.keys.push((name, line)),
                 Found::Function(name, line, last) => {
                     let lines = last + 1 - line;
                     self.facts.functions.push(Function { name, line, lines });
@@ -240,13 +235,6 @@ impl<'ast> Visit<'ast> for Finder {
         self.within(test, |finder| finder.use_tree(&[], &item.tree));
     }
 
-    fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-        if self.tests == 0 {
-            self.facts.shapes.push(shape(item));
-        }
-        visit::visit_item_struct(self, item);
-    }
-
     fn visit_path(&mut self, path: &'ast Path) {
         if path.segments.len() > 1 {
             let names = path.segments.iter().map(|s| s.ident.to_string()).collect();
@@ -274,46 +262,5 @@ impl<'ast> Visit<'ast> for Finder {
             self.facts.attributes.push(Named { name, line, test });
         }
         visit::visit_attribute(self, attribute);
-    }
-}
-
-/// A struct's fields by the names serde gives them.
-fn shape(item: &ItemStruct) -> Shape {
-    let text = |attribute: &Attribute| {
-        let tokens = attribute
-            .meta
-            .require_list()
-            .map(|list| list.tokens.to_string());
-        tokens.unwrap_or_default()
-    };
-    let read = item
-        .attrs
-        .iter()
-        .any(|a| a.path().is_ident("derive") && text(a).contains("Deserialize"));
-    let kebab = item
-        .attrs
-        .iter()
-        .any(|a| a.path().is_ident("serde") && text(a).contains("kebab-case"));
-    let fields = item.fields.iter().filter_map(|field| {
-        let name = field.ident.as_ref()?;
-        let serde: String = field
-            .attrs
-            .iter()
-            .filter(|a| a.path().is_ident("serde"))
-            .map(text)
-            .collect();
-        if serde.contains("flatten") || serde.contains("skip") {
-            return None;
-        }
-        let written = match serde.split_once("rename = \"") {
-            Some((_, after)) => after.split('"').next().unwrap_or_default().to_owned(),
-            None if kebab => name.to_string().replace('_', "-"),
-            None => name.to_string(),
-        };
-        Some((written, line(name.span())))
-    });
-    Shape {
-        fields: fields.collect(),
-        read,
     }
 }

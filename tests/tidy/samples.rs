@@ -247,16 +247,15 @@ fn a_folder_of_one_machine_is_found() {
 
 #[test]
 fn a_config_key_without_a_word_is_found() {
-    let code = "//! Doc.\n#[derive(Debug, Deserialize)]\nstruct File { slots: u32, #[serde(rename = \"max-age\")] max_age: u64 }\n";
-    let config = ("runner/src/config/file.rs", code);
+    let code = "//! Doc.\nconst KEYS: &[Key] = &[\n    key!(Config, slots, \"slots\", FORM, \"Says.\"),\n    \
+        table![key!(Config, max_age, \"max-age\", FORM, \"Says.\")],\n];\n";
+    let config = ("runner/src/config/keys.rs", code);
     assert_eq!(broken_in(&[config]), ["config-key"]);
-    let half = ("docs/configuration.md", "`worker.slots` and max-age");
-    assert_eq!(broken_in(&[config, half]), ["config-key"]);
+    for half in ["`worker.slots` and max-age", "slots and `max-age`"] {
+        let page = ("docs/configuration.md", half);
+        assert_eq!(broken_in(&[config, page]), ["config-key"], "{half}");
+    }
     let whole = ("docs/configuration.md", "`worker.slots`\nmax-age = 3\n");
     assert_eq!(broken_in(&[config, whole]), [""; 0]);
-    let unread = (
-        "runner/src/config/file.rs",
-        "//! Doc.\nstruct Inner { slots: u32 }\n",
-    );
-    assert_eq!(broken_in(&[unread]), [""; 0]);
+    assert_eq!(broken("runner/src/api/mod.rs", code), [""; 0]);
 }

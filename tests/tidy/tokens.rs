@@ -12,6 +12,8 @@ pub(crate) enum Found {
     Function(String, usize, usize),
     /// `#[name`.
     Attribute(String, usize),
+    /// The first text given to `key!`.
+    Key(String, usize),
 }
 
 /// Looks through tokens, nested groups included.
@@ -30,6 +32,12 @@ pub(crate) fn look(tokens: TokenStream, found: &mut Vec<Found>) {
                 if is_punct(trees.get(after), '!') && !is_punct(trees.get(after + 1), '=') {
                     let name = path.last().cloned().unwrap_or_default();
                     found.push(Found::Macro(name, line));
+                }
+                if path.last().is_some_and(|name| name == "key")
+                    && is_punct(trees.get(after), '!')
+                    && let Some(TokenTree::Group(call)) = trees.get(after + 1)
+                {
+                    key(call.stream(), found);
                 }
                 if name == "fn"
                     && let Some(function) = function_at(&trees, at)
@@ -50,6 +58,19 @@ pub(crate) fn look(tokens: TokenStream, found: &mut Vec<Found>) {
         }
         at += 1;
     }
+}
+
+/// The first text among the tokens of a `key!`.
+pub(crate) fn key(call: TokenStream, found: &mut Vec<Found>) {
+    let first = call.into_iter().find_map(|tree| match tree {
+        TokenTree::Literal(text) => {
+            let written = text.to_string();
+            let name = written.strip_prefix('"')?.strip_suffix('"')?;
+            Some(Found::Key(name.to_owned(), text.span().start().line))
+        }
+        _ => None,
+    });
+    found.extend(first);
 }
 
 /// The path that starts at an identifier, and the index after it.
