@@ -149,7 +149,7 @@ fn imports_against_the_layers_are_found() {
         ),
         ("runner/src/clock.rs", "use crate::disk::Disk;"),
         ("runner/src/api/mod.rs", "use crate::cli::table;"),
-        ("runner/src/app.rs", "use crate::cli::table;"),
+        ("runner/src/cli/job.rs", "use crate::app::Rooms;"),
         ("runner/src/kitchen.rs", ""),
         ("runner/model/src/time.rs", "use std::time::Instant;"),
     ];

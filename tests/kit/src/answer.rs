@@ -59,6 +59,15 @@ impl Answer {
         })
     }
 
+    /// The cursor that a list ends with when there is more: it is named on stderr, ready to be
+    /// typed.
+    #[must_use]
+    pub fn cursor(&self) -> Option<String> {
+        let after = self.stderr.split_once("--cursor ")?.1;
+        let word = after.split_whitespace().next()?;
+        Some(word.trim_matches(['`', '\'', '"', ',', '.']).to_owned())
+    }
+
     /// The rows of a list.
     ///
     /// # Panics

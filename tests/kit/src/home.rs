@@ -221,6 +221,32 @@ impl Home {
         id
     }
 
+    /// Every row of a list, this many a page, and the number of pages.
+    ///
+    /// # Panics
+    ///
+    /// When a page is no list.
+    #[track_caller]
+    #[must_use]
+    pub fn walk(&self, words: &[&str], limit: &str) -> (Vec<Value>, usize) {
+        let (mut rows, mut pages) = (Vec::new(), 0);
+        let mut cursor: Option<String> = None;
+        loop {
+            let mut all = words.to_vec();
+            all.extend(["--limit", limit, "-o", "json"]);
+            if let Some(cursor) = &cursor {
+                all.extend(["--cursor", cursor]);
+            }
+            let page = self.run(&all).exits(0);
+            rows.extend(page.rows());
+            pages += 1;
+            cursor = page.cursor();
+            if cursor.is_none() {
+                return (rows, pages);
+            }
+        }
+    }
+
     /// A job as `job show` tells it.
     #[track_caller]
     #[must_use]

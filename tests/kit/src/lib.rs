@@ -8,6 +8,7 @@ mod ledger;
 mod picture;
 mod runner;
 pub mod wait;
+mod when;
 
 pub use answer::Answer;
 pub use home::{Home, guest, plugin};
@@ -15,6 +16,7 @@ pub use inputs::{Photo, own, photos, shared_table, workspace};
 pub use ledger::Ledger;
 pub use picture::size_of_png;
 pub use runner::Runner;
+pub use when::millis;
 
 /// Whether the long rounds are asked for (`cargo xtask test --long`).
 #[must_use]
