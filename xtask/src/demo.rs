@@ -16,6 +16,7 @@ use crate::{
     guests,
     inputs::{self, Input, Kind},
     process::{self, Held, Sandhog},
+    result,
     summary::{self, Figures},
 };
 
@@ -112,7 +113,7 @@ fn enqueue(sandhog: &Sandhog, kind: Kind, file: &Path) -> Result<String, String>
     if kind == Kind::Thumbnail {
         words.extend(["--header", "width=320", "--header", "height=240"]);
     }
-    let job = sandhog.tell(&words)?;
+    let job = sandhog.tell(&words)?.json;
     match job["id"].as_str() {
         Some(id) => Ok(id.to_owned()),
         None => Err(format!("enqueue of {file} gave no id: {job}")),
@@ -145,18 +146,26 @@ fn kill_half_way(sandhog: &Sandhog, runner: Held, accepted: &[Accepted<'_>]) -> 
 
 /// Every job of the directory by id, page by page.
 fn states(sandhog: &Sandhog) -> Result<BTreeMap<String, Value>, String> {
-    let listed = sandhog.tell(&["job", "ls", "--limit", "1000"])?;
-    let rows = listed.as_array().cloned().unwrap_or_default();
-    let mut jobs: BTreeMap<String, Value> = BTreeMap::new();
-    let mut last = rows.last().map(|row| text(row, "id"));
-    jobs.extend(rows.into_iter().map(|row| (text(&row, "id"), row)));
-    while let Some(cursor) = last {
-        let listed = sandhog.tell(&["job", "ls", "--limit", "1000", "--cursor", &cursor])?;
-        let rows = listed.as_array().cloned().unwrap_or_default();
-        last = rows.last().map(|row| text(row, "id"));
+    let mut jobs = BTreeMap::new();
+    let mut cursor = None;
+    loop {
+        let mut words = vec![
+            "job".to_owned(),
+            "ls".into(),
+            "--limit".into(),
+            "1000".into(),
+        ];
+        if let Some(cursor) = cursor {
+            words.extend(["--cursor".into(), cursor]);
+        }
+        let page = sandhog.tell(&words)?;
+        let rows = page.json.as_array().cloned().unwrap_or_default();
         jobs.extend(rows.into_iter().map(|row| (text(&row, "id"), row)));
+        cursor = page.cursor();
+        if cursor.is_none() {
+            return Ok(jobs);
+        }
     }
-    Ok(jobs)
 }
 
 fn text(job: &Value, key: &str) -> String {
@@ -213,10 +222,10 @@ fn bury(sandhog: &Sandhog) -> Result<(String, Value), String> {
     let id = enqueue(sandhog, Kind::Thumbnail, &file)?;
     let dead = |attempts: u64| {
         process::until("the bad job to die", BOUND, || {
-            let jobs = sandhog.tell(&["dead", "ls"])?;
-            let rows = jobs.as_array().map_or(&[][..], Vec::as_slice);
+            let letters = sandhog.tell(&["dead", "ls"])?.json;
+            let rows = letters.as_array().map_or(&[][..], Vec::as_slice);
             let row = rows.iter().find(|row| text(row, "id") == id);
-            let died = |row: &&Value| row["attempts"].as_u64() == Some(attempts);
+            let died = |row: &&Value| row["attempt"].as_u64() == Some(attempts);
             Ok(row.filter(died).cloned())
         })
     };
@@ -230,10 +239,7 @@ fn bury(sandhog: &Sandhog) -> Result<(String, Value), String> {
     say(
         "requeued with fresh attempts, and as the text is still no photo it is dead again, 2 attempts in its history",
     );
-    let mut end = letter;
-    end["state"] = "dead".into();
-    end["attempt"] = 2.into();
-    Ok((id, end))
+    Ok((id, letter))
 }
 
 /// Writes each completed job's result, and notes the jobs without one.
@@ -266,9 +272,10 @@ fn save(
         let place = results.join(&input.result);
         let folder = place.parent().unwrap_or(results);
         fs::create_dir_all(folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
-        let name = place.to_str().ok_or("a result's name is no UTF-8")?;
-        sandhog.tell(&["job", "show", id, "--output", name])?;
-        if fs::metadata(&place).map_or(0, |meta| meta.len()) == 0 {
+        let job = sandhog.tell(&["job", "show", id])?.json;
+        let bytes = result::bytes(&job)?;
+        fs::write(&place, &bytes).map_err(|e| format!("cannot write {}: {e}", place.display()))?;
+        if bytes.is_empty() {
             figures.missing += 1;
             figures
                 .notes

@@ -4,6 +4,7 @@ mod demo;
 mod guests;
 mod inputs;
 mod process;
+mod result;
 mod summary;
 mod test;
 mod toolchain;

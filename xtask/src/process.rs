@@ -79,6 +79,15 @@ pub(crate) struct Answer {
     pub(crate) said: String,
 }
 
+impl Answer {
+    /// The cursor that a list ends with when there is more: it is named on stderr.
+    pub(crate) fn cursor(&self) -> Option<String> {
+        let after = self.said.split_once("--cursor ")?.1;
+        let word = after.split_whitespace().next()?;
+        Some(word.trim_matches(['`', '\'', '"', ',', '.']).to_owned())
+    }
+}
+
 impl Sandhog {
     /// Starts a runner and waits, 60 s at most, until it answers.
     pub(crate) fn start(&self) -> Result<Held, String> {
@@ -126,10 +135,10 @@ impl Sandhog {
     }
 
     /// The same for a command that has to succeed.
-    pub(crate) fn tell<S: AsRef<OsStr>>(&self, words: &[S]) -> Result<Value, String> {
+    pub(crate) fn tell<S: AsRef<OsStr>>(&self, words: &[S]) -> Result<Answer, String> {
         let answer = self.ask(words)?;
         if answer.code == 0 {
-            return Ok(answer.json);
+            return Ok(answer);
         }
         let words: Vec<_> = words.iter().map(|w| w.as_ref().to_string_lossy()).collect();
         let (words, code) = (words.join(" "), answer.code);
