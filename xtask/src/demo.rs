@@ -120,8 +120,8 @@ fn enqueue(sandhog: &Sandhog, kind: Kind, file: &Path) -> Result<String, String>
     }
 }
 
-/// Waits until half of the jobs have ended, unless the rest would be done by then, and kills the
-/// runner without warning. What it had done is read off its directory.
+/// Waits until half of the jobs have ended and kills the runner without warning. What it had done
+/// by then is read off its directory.
 fn kill_half_way(sandhog: &Sandhog, runner: Held, accepted: &[Accepted<'_>]) -> Result<(), String> {
     process::until("half of the jobs", BOUND, || {
         let ended = states(sandhog)?
