@@ -4,6 +4,7 @@ pub mod api;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod disk;
 pub mod engine;
 pub mod entropy;
 pub mod plugin;

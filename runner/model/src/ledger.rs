@@ -80,6 +80,10 @@ pub struct Ledger {
     pub(crate) last_token: Token,
 }
 
+/// How many jobs of each queue are in each state; queues by name, states in the order of a job's
+/// life.
+pub type QueueCounts = Vec<(Arc<str>, Vec<(State, u64)>)>;
+
 /// An event that no sound log can contain here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsound {
@@ -249,7 +253,7 @@ impl Ledger {
     /// without jobs left out. Costs as much as there are queues, and jobs that became due since
     /// the last [`advance`](Self::advance).
     #[must_use]
-    pub fn counts(&self, wall: UnixMs) -> Vec<(Arc<str>, Vec<(State, u64)>)> {
+    pub fn counts(&self, wall: UnixMs) -> QueueCounts {
         self.index.counts(wall, |id| self.entries.get(&id))
     }
 

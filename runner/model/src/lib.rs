@@ -28,7 +28,7 @@ pub use command::{Amend, ClaimRequest, Command, Rejected, Settlement};
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use id::{IdMint, JobId, Token};
 pub use job::{Bounds, Job, KindDefaults, NewJob, Output, State};
-pub use ledger::{Entry, Ledger, Status, Unsound};
+pub use ledger::{Entry, Ledger, QueueCounts, Status, Unsound};
 pub use letter::Letter;
 pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};

@@ -1,8 +1,8 @@
 //! How many jobs of each queue are in each state, kept up with every change.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc};
 
-use crate::job::State;
+use crate::{job::State, ledger::QueueCounts};
 
 /// One number for each state, in the order of [`State::ALL`].
 type Row = [u64; State::ALL.len()];
@@ -34,7 +34,7 @@ impl Counts {
     }
 
     /// Queues by name; states without jobs are left out.
-    pub(crate) fn table(&self) -> Vec<(Arc<str>, Vec<(State, u64)>)> {
+    pub(crate) fn table(&self) -> QueueCounts {
         let shown = |row: &Row| {
             let named = State::ALL.into_iter().zip(*row);
             named.filter(|(_, count)| *count > 0).collect()

@@ -11,7 +11,7 @@ use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use crate::{
     id::{JobId, Token},
     job::State,
-    ledger::{Entry, Status},
+    ledger::{Entry, QueueCounts, Status},
     time::UnixMs,
 };
 
@@ -122,7 +122,7 @@ impl Index {
         &self,
         wall: UnixMs,
         entry: impl Fn(JobId) -> Option<&'a Entry>,
-    ) -> Vec<(Arc<str>, Vec<(State, u64)>)> {
+    ) -> QueueCounts {
         let mut counts = self.counts.clone();
         for entry in self.due.due_by(wall).filter_map(entry) {
             if let Status::Waiting { backoff, .. } = entry.status {
