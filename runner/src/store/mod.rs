@@ -2,8 +2,14 @@
 //!
 //! Knows nothing of plugins, sockets or workers.
 
+pub mod dead;
 mod error;
+mod frames;
+pub mod lock;
+#[cfg(test)]
+mod tests;
 mod view;
+pub mod wal;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

@@ -1,0 +1,248 @@
+//! Cuts, flips and foreign bytes: a damaged log never shows a changed record, and is cut only where
+//! nothing acknowledged can be.
+
+use std::path::{Path, PathBuf};
+
+use sandhog_model::{JobId, State};
+
+use super::stage::{
+    Stage, all_rows, claim_one, completed, enqueue, permanent, settle, state, wait,
+};
+use crate::{
+    disk::sim::{SimDisk, Unsynced},
+    store::{
+        Inspect, JobFilter, JobView, Store,
+        wal::{OpenError, Verdict, check_on, dump_on},
+    },
+};
+
+/// A log of one segment: the jobs in it, in the order they were enqueued, and the segment's path.
+fn small_log(jobs: usize) -> (Stage, SimDisk, Vec<JobId>, PathBuf) {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    let ids = (0..jobs)
+        .map(|_| enqueue(&*store, "photo").expect("enqueued"))
+        .collect();
+    wait(store.close()).expect("closed");
+    let segment = segments(&disk).remove(0);
+    (stage, disk, ids, segment)
+}
+
+fn segments(disk: &SimDisk) -> Vec<PathBuf> {
+    let mut files = disk.files();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "seg"));
+    files
+}
+
+/// The end of the last frame: everything after it is zeros.
+fn used(disk: &SimDisk, segment: &Path) -> usize {
+    let bytes = disk.bytes(segment).expect("the segment");
+    bytes
+        .iter()
+        .rposition(|byte| *byte != 0)
+        .map_or(0, |last| last + 1)
+}
+
+fn tampered(disk: &SimDisk, segment: &Path, change: impl FnOnce(&mut Vec<u8>)) -> SimDisk {
+    let copy = disk.after_crash(Unsynced::Kept);
+    copy.tamper(segment, change);
+    copy
+}
+
+fn views(store: &dyn Store) -> Vec<JobView> {
+    let mut views: Vec<JobView> = all_rows(store, &JobFilter::default(), 50)
+        .iter()
+        .map(|row| wait(store.job(row.id)).expect("a view").expect("the job"))
+        .collect();
+    views.reverse();
+    views
+}
+
+#[test]
+fn a_log_cut_at_any_byte_opens_with_the_longest_sound_part() {
+    let (stage, disk, ids, segment) = small_log(6);
+    let all = views(&*stage.moved_to(&disk.after_crash(Unsynced::Kept)).open());
+    let mut seen = 0;
+    for cut in 0..used(&disk, &segment) {
+        let copy = tampered(&disk, &segment, |bytes| bytes.truncate(cut));
+        let stage = stage.moved_to(&copy);
+        let store = stage.open();
+        let left = views(&*store);
+        assert_eq!(left, all[..left.len()], "cut at {cut}");
+        assert!(left.len() >= seen && left.len() <= seen + 1, "cut at {cut}");
+        seen = left.len();
+        let torn = wait(store.stats()).expect("stats").torn_tail_bytes;
+        let kept: u64 = copy
+            .files()
+            .iter()
+            .filter(|path| path.to_string_lossy().contains("torn-"))
+            .map(|path| copy.bytes(path).map_or(0, |bytes| bytes.len() as u64))
+            .sum();
+        assert_eq!(kept, torn, "cut at {cut}: what is cut is copied aside");
+        // New work goes where the tail was, and the log is whole again.
+        let next = enqueue(&*store, "page").expect("enqueued");
+        drop(store);
+        let store = stage.open();
+        assert_eq!(views(&*store).len(), seen + 1);
+        assert_eq!(state(&*store, next), Some(State::Available));
+    }
+    assert_eq!(seen, ids.len() - 1);
+}
+
+#[test]
+fn a_flipped_bit_never_changes_a_record_and_hides_none_but_the_last() {
+    let (stage, disk, ids, segment) = small_log(5);
+    let all = views(&*stage.moved_to(&disk.after_crash(Unsynced::Kept)).open());
+    let (mut cut, mut refused) = (0, 0);
+    for byte in 0..used(&disk, &segment) {
+        let bit = byte % 8;
+        let copy = tampered(&disk, &segment, |bytes| bytes[byte] ^= 1 << bit);
+        let before = copy.bytes(&segment);
+        match stage.moved_to(&copy).try_open() {
+            Ok(store) => {
+                let left = views(&*store);
+                assert_eq!(left, all[..left.len()], "byte {byte} bit {bit}");
+                assert!(
+                    left.len() + 1 >= ids.len(),
+                    "byte {byte} hid an acknowledged job"
+                );
+                cut += 1;
+            }
+            Err(OpenError::Damaged { path, offset, .. }) => {
+                assert_eq!(path, segment);
+                assert!(offset <= byte as u64, "byte {byte}, told {offset}");
+                assert_eq!(copy.bytes(&segment), before, "a refused log is left alone");
+                refused += 1;
+            }
+            Err(other) => panic!("byte {byte} bit {bit}: {other}"),
+        }
+    }
+    assert!(cut > 100 && refused > 500, "cut {cut}, refused {refused}");
+}
+
+#[test]
+fn tails_of_zeros_rubbish_and_old_records_are_told_apart() {
+    let (stage, disk, ids, segment) = small_log(4);
+    let end = used(&disk, &segment);
+    let bytes = disk.bytes(&segment).expect("the segment");
+    let old_record = bytes[48..48 + 200].to_vec();
+    let tails: [(&str, Vec<u8>, bool); 5] = [
+        ("zeros", vec![0; 4096], false),
+        ("ones", vec![0xFF; 700], true),
+        ("an old record", old_record, true),
+        ("half a length", vec![7, 0], true),
+        ("a wild length", vec![0xFF, 0xFF, 0xFF, 0x7F, 1, 2, 3], true),
+    ];
+    for (name, tail, is_torn) in tails {
+        let copy = tampered(&disk, &segment, |bytes| {
+            bytes.truncate(end);
+            bytes.extend_from_slice(&tail);
+        });
+        let store = stage.moved_to(&copy).open();
+        assert_eq!(views(&*store).len(), ids.len(), "{name}");
+        let torn = wait(store.stats()).expect("stats").torn_tail_bytes;
+        assert_eq!(torn > 0, is_torn, "{name}: {torn} bytes");
+    }
+}
+
+#[test]
+fn a_missing_or_foreign_segment_is_refused() {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    for _ in 0..80 {
+        enqueue(&*store, "photo").expect("enqueued");
+    }
+    wait(store.close()).expect("closed");
+    let files = segments(&disk);
+    assert!(files.len() > 2, "{files:?}");
+    for (named, change) in [
+        (
+            1,
+            Box::new(|bytes: &mut Vec<u8>| bytes.truncate(1000)) as Box<dyn FnOnce(&mut Vec<u8>)>,
+        ),
+        (1, Box::new(|bytes: &mut Vec<u8>| bytes[20] ^= 1)),
+        (0, Box::new(|bytes: &mut Vec<u8>| bytes.clear())),
+    ] {
+        let copy = tampered(&disk, &files[named], change);
+        match stage.moved_to(&copy).try_open() {
+            Err(OpenError::Damaged { path, .. }) => {
+                assert!(path == files[named] || path == files[named + 1], "{path:?}");
+            }
+            Err(other) => panic!("{other}"),
+            Ok(_) => panic!("opened without {:?}", files[named]),
+        }
+    }
+    // A segment of another log, put in place of a later one.
+    let (_, other, _, segment) = small_log(3);
+    let foreign = other.bytes(&segment).expect("the segment");
+    let copy = tampered(&disk, &files[1], |bytes| *bytes = foreign);
+    assert!(matches!(
+        stage.moved_to(&copy).try_open(),
+        Err(OpenError::Damaged { offset: 0, .. })
+    ));
+}
+
+#[test]
+fn the_check_names_file_offset_and_jobs_and_changes_nothing() {
+    let (stage, disk, ids, segment) = small_log(5);
+    let data = &stage.options.data;
+    let on = |disk: &SimDisk| stage.moved_to(disk).options.disk;
+    let report = check_on(&on(&disk), data).expect("checked");
+    assert_eq!(report.verdict, Verdict::Sound);
+    assert_eq!((report.records, report.jobs), (5, 5));
+    assert_eq!(report.holder, None);
+
+    let mut places = Vec::new();
+    dump_on(&*on(&disk), data, None, |record| {
+        places.push((record.id, record.offset as usize, record.bytes as usize));
+        std::ops::ControlFlow::Continue(())
+    })
+    .expect("dumped");
+    assert_eq!(places.iter().map(|place| place.0).collect::<Vec<_>>(), ids);
+
+    let (_, offset, length) = places[1];
+    let copy = tampered(&disk, &segment, |bytes| bytes[offset + length - 1] ^= 4);
+    let before = copy.ops();
+    let report = check_on(&on(&copy), data).expect("checked");
+    assert_eq!(report.verdict, Verdict::Damaged);
+    let last = report.segments.last().expect("a segment");
+    assert_eq!((&last.file, last.offset), (&segment, Some(offset as u64)));
+    assert_eq!(report.affected.jobs, ids[2..]);
+    assert_eq!(copy.ops(), before, "a check writes nothing");
+
+    let torn = tampered(&disk, &segment, |bytes| bytes.truncate(places[4].1 + 30));
+    let report = check_on(&on(&torn), data).expect("checked");
+    assert_eq!(report.verdict, Verdict::TornTail);
+    // While a runner holds the directory the same bytes are a record on its way.
+    let _lock = on(&torn).try_lock(&data.join("LOCK")).expect("locked");
+    let report = check_on(&on(&torn), data).expect("checked");
+    assert_eq!(report.verdict, Verdict::BeingWritten);
+}
+
+#[test]
+fn a_record_that_rots_while_running_spoils_one_row_only() {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    let ids: Vec<JobId> = (0..3)
+        .map(|_| enqueue(&*store, "photo").expect("enqueued"))
+        .collect();
+    let leased = claim_one(&*store, "photo");
+    settle(&*store, &leased, completed()).expect("settled");
+    let leased = claim_one(&*store, "photo");
+    settle(&*store, &leased, permanent()).expect("settled");
+    let segment = segments(&disk).remove(0);
+    disk.tamper(&segment, |bytes| bytes[48 + 25] ^= 1);
+    let rows = all_rows(&*store, &JobFilter::default(), 10);
+    assert_eq!(rows.len(), 3);
+    let spoilt: Vec<JobId> = rows
+        .iter()
+        .filter(|row| {
+            let failure = row.failure.as_ref();
+            failure.is_some_and(|failure| failure.cause.contains("damaged at byte 48"))
+        })
+        .map(|row| row.id)
+        .collect();
+    assert_eq!(spoilt, [ids[0]]);
+    assert!(wait(store.job(ids[0])).is_err());
+    assert!(wait(store.job(ids[1])).is_ok());
+}

@@ -1,0 +1,10 @@
+//! What a store promises, tried on a real disk and on one that fails.
+
+mod conformance;
+mod crash;
+mod damage;
+mod dead;
+mod faults;
+mod halves;
+mod opening;
+mod stage;

@@ -1,0 +1,224 @@
+//! What each wish means: commands for the rules, look-ups in the index.
+
+use sandhog_model::{Amend, Command, JobId, Now, Rejected, State, Token};
+
+use super::{
+    actor::{Actor, Each},
+    views,
+    wish::{Known, LeaseRef, Leases, Scanned},
+};
+use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
+
+/// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
+/// writes go on in between.
+const SCAN_ENTRIES: usize = 4096;
+
+impl Actor {
+    /// Carry out one command for each, a refusal by the rules in its place. A reason that is no
+    /// matter of rules ends the whole wish when nothing of it was done yet, and otherwise stands
+    /// in the places of those that were not done.
+    pub(super) fn each<T>(
+        &mut self,
+        all: Vec<T>,
+        now: Now,
+        keep_reserve: bool,
+        command: impl Fn(T) -> (JobId, Command),
+    ) -> Result<Each, StoreError> {
+        let mut answers = Vec::with_capacity(all.len());
+        let mut done = 0;
+        for one in all {
+            let (id, command) = command(one);
+            let answer = match self.carry_out(&command, now, keep_reserve) {
+                Ok(_) => {
+                    done += 1;
+                    Ok(())
+                }
+                Err(StoreError::Rejected(rejected)) => Err(rejected),
+                Err(error) if done == 0 || matches!(error, StoreError::Poisoned { .. }) => {
+                    return Err(error);
+                }
+                Err(error) => Err(Rejected::Invalid(error.to_string())),
+            };
+            answers.push((id, answer));
+        }
+        Ok(answers)
+    }
+
+    pub(super) fn states(&self, each: Each, now: Now) -> Vec<Result<State, Rejected>> {
+        each.into_iter()
+            .map(|(id, answer)| {
+                answer.and_then(|()| {
+                    self.writer
+                        .ledger
+                        .state(id, now.wall)
+                        .ok_or(Rejected::NoSuchJob(id))
+                })
+            })
+            .collect()
+    }
+
+    pub(super) fn claim(
+        &mut self,
+        command: &Command,
+        max: usize,
+        now: Now,
+    ) -> Result<Leases, StoreError> {
+        self.writer.ledger.advance(now.wall);
+        let ids = self.carry_out(command, now, false)?;
+        let ledger = &self.writer.ledger;
+        let leases: Vec<LeaseRef> = ids
+            .into_iter()
+            .filter_map(|id| {
+                let entry = ledger.get(id)?;
+                Some(LeaseRef {
+                    id,
+                    token: entry.token,
+                    attempt: entry.running_attempt()?,
+                    enqueued: entry.enqueued,
+                    checkpoint: entry.checkpoint,
+                })
+            })
+            .collect();
+        let next_due = (leases.len() < max).then(|| ledger.next_due()).flatten();
+        Ok(Leases { leases, next_due })
+    }
+
+    pub(super) fn renew(&mut self, leases: Vec<(JobId, Token)>, now: Now) -> Vec<(JobId, Token)> {
+        leases
+            .into_iter()
+            .filter(|(id, token)| !self.writer.ledger.renew(*id, *token, now.mono))
+            .collect()
+    }
+
+    /// Take leases back. One that cannot be taken back now does not keep the others.
+    pub(super) fn lose(
+        &mut self,
+        leases: &[(JobId, Token)],
+        now: Now,
+    ) -> Result<usize, StoreError> {
+        let mut lost = 0;
+        for (id, token) in leases {
+            let command = Command::Lose {
+                id: *id,
+                token: *token,
+            };
+            match self.one(&command, now) {
+                Ok(()) => lost += 1,
+                Err(error @ StoreError::Poisoned { .. }) => return Err(error),
+                Err(error) => tracing::warn!(%id, %error, "a lost lease cannot be taken back yet"),
+            }
+        }
+        if lost > 0 {
+            self.purge(now);
+        }
+        Ok(lost)
+    }
+
+    pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {
+        let ids = self.carry_out(&Command::Amend(wish), now, false)?;
+        Ok(ids
+            .first()
+            .and_then(|id| self.writer.ledger.state(*id, now.wall)))
+    }
+
+    /// Delete the oldest letters over the operator's bound, each told.
+    pub(super) fn purge(&mut self, now: Now) {
+        let Some(keep) = self.max_letters else {
+            return;
+        };
+        // Letters of this batch are not listed yet: they are what makes others too many.
+        let keep = keep.saturating_sub(self.writer.dead.staged());
+        for id in self.writer.dead.beyond(keep) {
+            match self.carry_out(&Command::Amend(Amend::Delete(id)), now, false) {
+                Ok(_) => {
+                    self.writer.counters.purged += 1;
+                    tracing::warn!(%id, "dead letter deleted: more than the number to keep");
+                }
+                Err(error) => tracing::warn!(%id, %error, "a dead letter too many stays"),
+            }
+        }
+    }
+
+    pub(super) fn look(&self, ids: &[JobId], now: Now) -> Vec<Known> {
+        ids.iter().filter_map(|id| self.known(*id, now)).collect()
+    }
+
+    fn known(&self, id: JobId, now: Now) -> Option<Known> {
+        let entry = self.writer.ledger.get(id)?;
+        Some(Known {
+            id,
+            entry: entry.clone(),
+            state: entry.state(now.wall),
+        })
+    }
+
+    pub(super) fn scan(
+        &self,
+        filter: &JobFilter,
+        before: Option<JobId>,
+        limit: usize,
+        now: Now,
+    ) -> Scanned {
+        let mut found = Vec::new();
+        for (seen, (id, entry)) in self.writer.ledger.newest(before).enumerate() {
+            let state = entry.state(now.wall);
+            if views::matches(filter, entry, state) {
+                found.push(Known {
+                    id,
+                    entry: entry.clone(),
+                    state,
+                });
+            }
+            if found.len() == limit || seen + 1 == SCAN_ENTRIES {
+                let resume = Some(id);
+                return Scanned { found, resume };
+            }
+        }
+        Scanned {
+            found,
+            resume: None,
+        }
+    }
+
+    pub(super) fn queues(&self, now: Now) -> Vec<QueueRow> {
+        self.writer
+            .ledger
+            .counts(now.wall)
+            .into_iter()
+            .map(|(queue, counts)| QueueRow {
+                queue: queue.to_string(),
+                counts,
+            })
+            .collect()
+    }
+
+    pub(super) fn stats(&self, now: Now) -> StoreStats {
+        let mut jobs = Vec::new();
+        let counts = self.writer.ledger.counts(now.wall);
+        for state in State::ALL {
+            let count: u64 = counts
+                .iter()
+                .flat_map(|(_, counts)| counts)
+                .filter(|(counted, _)| *counted == state)
+                .map(|(_, count)| count)
+                .sum();
+            if count > 0 {
+                jobs.push((state, count));
+            }
+        }
+        let counters = self.writer.counters;
+        StoreStats {
+            jobs,
+            dead_letters: self.writer.dead.len() as u64,
+            segments: self.writer.appender.segments(),
+            log_bytes: self.writer.appender.bytes_on_disk(),
+            appended: counters.appended,
+            syncs: counters.syncs,
+            last_sync_us: counters.last_sync_us,
+            durability: self.writer.durability.to_string(),
+            poisoned: self.poison.borrow().clone(),
+            torn_tail_bytes: self.torn_tail_bytes,
+            purged_letters: counters.purged,
+        }
+    }
+}
