@@ -70,7 +70,7 @@ impl Folder {
                 return catalog;
             }
             assert!(Instant::now() < until, "not {what}: {catalog:#?}");
-            std::thread::sleep(Duration::from_millis(5));
+            thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -12,13 +12,21 @@ use super::kit::{Rig, failure, json, within};
 use crate::plugin::{Limits, Progress};
 
 /// Kind, headers, failure kind, code, and what the cause says.
-const ENDS: [(&str, &[(&str, &str)], FailureKind, &str, &str); 11] = [
+type Ending = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    FailureKind,
+    &'static str,
+    &'static str,
+);
+
+const ENDS: [Ending; 11] = [
     (
         "panic",
         &[],
         FailureKind::Trap(TrapKind::Unreachable),
         "unreachable",
-        "aborted",
+        "panicked at tests/guests/misbehave/src/violent.rs:",
     ),
     (
         "unreachable",
@@ -149,6 +157,7 @@ fn a_panic_tells_its_text_and_place() {
     let panic = failure.panic.as_ref().unwrap();
     assert!(panic.contains("violent.rs:"), "{panic}");
     assert!(panic.ends_with("\npayload"), "{panic}");
+    assert!(failure.cause.ends_with(": payload"), "{}", failure.cause);
     assert!(
         failure
             .backtrace
