@@ -199,3 +199,13 @@ impl Shared {
         self.changed.send_modify(|count| *count += 1);
     }
 }
+
+/// A workshop for tests of the sandbox, which take their plugins from it.
+#[cfg(test)]
+pub(crate) fn workshop_for_tests(
+    cache_dir: &std::path::Path,
+    engines: &Engines,
+) -> workshop::Workshop {
+    workshop::Workshop::open(cache_dir, &SandboxOptions::default(), engines, true)
+        .expect("a workshop in a directory of our own")
+}

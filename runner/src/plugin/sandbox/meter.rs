@@ -42,16 +42,20 @@ impl Gauge {
         }
     }
 
-    /// Count the growth, or give back the total that is over the limit.
-    fn grow(&mut self, more: u64) -> Result<(), u64> {
+    /// The total after the growth, as an error when it is over the limit.
+    fn wanted(&self, more: u64) -> Result<u64, u64> {
         let wanted = self.now.saturating_add(more);
         if wanted > self.limit {
-            return Err(wanted);
+            Err(wanted)
+        } else {
+            Ok(wanted)
         }
+    }
+
+    fn set(&mut self, wanted: u64, more: u64) {
         self.now = wanted;
         self.last = more;
         self.peak = self.peak.max(wanted);
-        Ok(())
     }
 
     fn take_back(&mut self) {
@@ -95,8 +99,12 @@ impl ResourceLimiter for Meter {
         if maximum.is_some_and(|maximum| desired > maximum) && current > 0 {
             return Ok(false);
         }
-        match self.memory.grow((desired - current) as u64) {
-            Ok(()) => Ok(true),
+        let more = (desired - current) as u64;
+        match self.memory.wanted(more) {
+            Ok(wanted) => {
+                self.memory.set(wanted, more);
+                Ok(true)
+            }
             Err(wanted) => {
                 self.refused = Some(Refused::Memory { wanted });
                 Ok(false)
@@ -116,14 +124,18 @@ impl ResourceLimiter for Meter {
         desired: usize,
         maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        if maximum.is_some_and(|maximum| desired > maximum) && current > 0 {
-            return Ok(false);
-        }
-        match self.tables.grow((desired - current) as u64) {
-            Ok(()) => Ok(true),
+        // Unlike a memory's, the maximum told here is the pool's where a table has none.
+        let fits = current == 0 || maximum.is_none_or(|maximum| desired <= maximum);
+        let more = (desired - current) as u64;
+        match self.tables.wanted(more) {
             Err(wanted) => {
                 self.refused = Some(Refused::Table { wanted });
                 Ok(false)
+            }
+            Ok(_) if !fits => Ok(false),
+            Ok(wanted) => {
+                self.tables.set(wanted, more);
+                Ok(true)
             }
         }
     }

@@ -145,7 +145,7 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
     } else if let Some(refused) = memory_refusal(phase, trap, facts.meter) {
         memory(refused, &facts)
     } else if let Some(trap) = trap.filter(|trap| in_guest || !trap::is_bad_value(*trap)) {
-        trapped(trap)
+        trapped(trap, facts.panic.as_deref())
     } else {
         let text = format!("{error:#}");
         other(phase, in_guest, error, &text, &facts)
@@ -222,11 +222,24 @@ fn exit(code: i32) -> Failure {
     .with_hint("return a result or an error: do not call `exit`")
 }
 
-fn trapped(trap: Trap) -> Failure {
+fn trapped(trap: Trap, panic: Option<&str>) -> Failure {
     let (kind, cause) = trap::describe(trap);
+    let cause = match panic.and_then(rust_panic) {
+        Some(panicked) if kind == TrapKind::Unreachable => panicked,
+        _ => cause,
+    };
     let kind = FailureKind::Trap(kind);
     let code = kind.name().trim_start_matches("trap:");
     Failure::new(kind, code, cause)
+}
+
+/// A Rust panic in one line; other languages' texts say it on lines that differ.
+fn rust_panic(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once(" panicked at ")?;
+    let (place, said) = rest.split_once('\n')?;
+    let place = place.trim_end_matches(':');
+    let said = said.lines().next().unwrap_or_default();
+    Some(format!("the handler panicked at {place}: {said}"))
 }
 
 /// What has no type to know it by: told apart by where it happened.

@@ -1,0 +1,7 @@
+//! Guests of every sort against the sandbox: what each ends as, and what it leaves alone.
+
+mod guests;
+mod hand_made;
+pub(crate) mod kit;
+mod limits;
+mod stops;
