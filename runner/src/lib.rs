@@ -1,6 +1,9 @@
 //! Sandhog: a durable job runner whose handlers are WebAssembly components.
 
+pub mod api;
 pub mod clock;
+pub mod config;
+pub mod disk;
 pub mod engine;
 pub mod entropy;
 pub mod plugin;

@@ -184,14 +184,11 @@ impl Context {
     }
 
     /// Whether a line of this level is kept; ask before building a costly one.
-    pub fn log_enabled(
-        &self,
-        #[cfg_attr(not(target_family = "wasm"), allow(unused_variables))] level: Level,
-    ) -> bool {
+    pub fn log_enabled(&self, level: Level) -> bool {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::log_enabled(level),
-            Host::Fake(_) => true,
+            Host::Fake(record) => level >= record.log_level,
         }
     }
 

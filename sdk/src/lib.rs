@@ -118,3 +118,44 @@ macro_rules! export {
         };
     };
 }
+
+/// What must not compile.
+///
+/// ```compile_fail
+/// #[sandhog_sdk::job(time_out = "1s")]
+/// fn unknown_key() {}
+/// ```
+/// ```compile_fail
+/// #[sandhog_sdk::job(timeout = "soon")]
+/// fn no_duration() {}
+/// ```
+/// ```compile_fail
+/// struct Opaque;
+/// #[sandhog_sdk::job]
+/// fn unreadable(_: Opaque) {}
+/// ```
+/// ```compile_fail
+/// #[sandhog_sdk::job]
+/// fn unwritable() -> std::thread::Thread {
+///     std::thread::current()
+/// }
+/// ```
+/// ```compile_fail
+/// #[sandhog_sdk::job(kind = "k")]
+/// fn first() {}
+/// #[sandhog_sdk::job(kind = "k")]
+/// fn second() {}
+/// sandhog_sdk::export!(first, second);
+/// ```
+/// And what must, or the cases above would prove nothing:
+/// ```
+/// #[sandhog_sdk::job(kind = "k", timeout = "1s")]
+/// fn first() {}
+/// #[sandhog_sdk::job(kind = "l")]
+/// fn second(_: String) -> String {
+///     String::new()
+/// }
+/// sandhog_sdk::export!(first, second);
+/// ```
+#[cfg(doctest)]
+struct Compiling;

@@ -56,20 +56,29 @@ impl<T: DeserializeOwned> Input for T {
         } else {
             &payload.bytes
         };
-        serde_json::from_slice(text).map_err(|error| bad_input(&payload, &error))
+        let mut json = serde_json::Deserializer::from_slice(text);
+        let input = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+            let path = error.path().to_string();
+            bad_input(&payload, error.inner(), &path)
+        })?;
+        json.end()
+            .map_err(|error| bad_input(&payload, &error, "."))?;
+        Ok(input)
     }
 }
 
-fn bad_input(payload: &Bytes, error: &serde_json::Error) -> Error {
-    let message = if payload.bytes.is_empty() {
-        format!("the payload is empty, JSON was expected: {error}")
-    } else {
-        format!("the payload is not the expected JSON: {error}")
+/// `path` is serde's, such as `items[2].price`; `.` stands for the whole.
+fn bad_input(payload: &Bytes, error: &serde_json::Error, path: &str) -> Error {
+    let message = match (payload.bytes.is_empty(), path) {
+        (true, _) => "the payload is empty, JSON was expected".to_owned(),
+        (false, ".") => format!("the payload is not the expected JSON: {error}"),
+        (false, path) => format!("the payload is not the expected JSON, at `{path}`: {error}"),
     };
     Error::permanent(message)
         .with_code("bad-input")
-        .with_detail("line", error.line().to_string())
-        .with_detail("column", error.column().to_string())
+        .with_detail("path", path)
+        .with_detail("line", error.line())
+        .with_detail("column", error.column())
         .with_detail("content-type", &payload.content_type)
 }
 

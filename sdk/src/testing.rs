@@ -65,6 +65,7 @@ pub struct EnqueuedJob {
 pub(crate) struct Record {
     pub(crate) remaining: Duration,
     pub(crate) cancelled: bool,
+    pub(crate) log_level: Level,
     config: Vec<(String, String)>,
     refuse_jobs: Option<EnqueueError>,
     refuse_checkpoints: Option<String>,
@@ -94,6 +95,7 @@ impl FakeContext {
         let record = Record {
             remaining: Duration::from_secs(30),
             cancelled: false,
+            log_level: Level::Trace,
             config: Vec::new(),
             refuse_jobs: None,
             refuse_checkpoints: None,
@@ -166,6 +168,13 @@ impl FakeContext {
         let left = u64::try_from(remaining.as_millis()).unwrap_or(u64::MAX);
         let job = &mut self.context.job;
         job.deadline_ms = job.enqueued_at_ms.saturating_add(left);
+        self
+    }
+
+    /// With [`Context::log_enabled`] true from this level on; every line is kept all the same.
+    #[must_use]
+    pub fn with_log_level(mut self, level: Level) -> Self {
+        self.record_mut().log_level = level;
         self
     }
 

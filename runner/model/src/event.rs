@@ -150,4 +150,34 @@ impl Event {
             | Self::Deleted { id, .. } => *id,
         }
     }
+
+    /// The job `id` as this fact accepted it: on its own, or among the jobs an attempt enqueued.
+    #[must_use]
+    pub fn accepted(&self, id: JobId) -> Option<&Job> {
+        match self {
+            Self::Enqueued(job) => Some(&**job).filter(|job| job.id == id),
+            Self::Settled { children, .. } => children.iter().find(|job| job.id == id),
+            Self::Leased { .. }
+            | Self::Checkpointed { .. }
+            | Self::Lost { .. }
+            | Self::Requeued { .. }
+            | Self::Hastened { .. }
+            | Self::Deleted { .. } => None,
+        }
+    }
+
+    /// Every job the fact is about: the one it names, then those it accepted besides.
+    pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
+        let children: &[Job] = match self {
+            Self::Settled { children, .. } => children,
+            Self::Enqueued(_)
+            | Self::Leased { .. }
+            | Self::Checkpointed { .. }
+            | Self::Lost { .. }
+            | Self::Requeued { .. }
+            | Self::Hastened { .. }
+            | Self::Deleted { .. } => &[],
+        };
+        core::iter::once(self.id()).chain(children.iter().map(|job| job.id))
+    }
 }

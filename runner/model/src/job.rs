@@ -1,11 +1,15 @@
 //! A job as it was accepted, and the states it can be in.
 
+mod accept;
+
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{id::JobId, retry::RetryPolicy, time::UnixMs};
+
+pub use accept::Bounds;
 
 /// A job's facts, fixed when it was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

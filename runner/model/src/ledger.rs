@@ -1,11 +1,14 @@
 //! The state of every job, built from facts alone.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use core::fmt;
 
 use crate::{
     command::{Command, Rejected},
+    decide,
     event::{Event, RecordAt},
     id::{JobId, Token},
+    index::{Index, Names},
     job::State,
     outcome::FailureKind,
     time::{Now, UnixMs},
@@ -22,7 +25,8 @@ pub struct Entry {
     pub priority: i16,
     /// Where it is in its life.
     pub status: Status,
-    /// Attempts used since it was accepted or last requeued.
+    /// Attempts used since it was accepted or last requeued. One that runs, was snoozed, put back
+    /// or lost is not among them.
     pub attempts: u32,
     /// Attempts it may use, as far as known.
     pub max_attempts: u32,
@@ -30,13 +34,14 @@ pub struct Entry {
     pub losses: u32,
     /// The latest lease, running or not.
     pub token: Token,
-    /// How the latest attempt failed, if it did.
+    /// How the latest attempt failed, if it did. An attempt that never started says nothing.
     pub failure: Option<FailureKind>,
-    /// The record that accepted it.
+    /// The record that accepted it: its own, or that of the attempt that enqueued it (find the job
+    /// with [`Event::accepted`]).
     pub enqueued: RecordAt,
-    /// Its latest record.
+    /// Its latest record; equal to `enqueued` as long as nothing happened to it.
     pub latest: RecordAt,
-    /// The record of its latest checkpoint.
+    /// The record of its latest checkpoint, as long as an attempt may follow that wants it.
     pub checkpoint: Option<RecordAt>,
 }
 
@@ -65,9 +70,19 @@ pub enum Status {
     Dead(UnixMs),
 }
 
-/// The state of every job.
-#[derive(Debug, Clone, Default)]
-pub struct Ledger {}
+/// The state of every job. Two ledgers are equal when every job, lease, count and order is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    pub(crate) entries: BTreeMap<JobId, Entry>,
+    pub(crate) names: Names,
+    pub(crate) index: Index,
+    pub(crate) last_id: Option<JobId>,
+    pub(crate) last_token: Token,
+}
+
+/// How many jobs of each queue are in each state; queues by name, states in the order of a job's
+/// life.
+pub type QueueCounts = Vec<(Arc<str>, Vec<(State, u64)>)>;
 
 /// An event that no sound log can contain here.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +92,18 @@ pub struct Unsound {
     /// What is wrong, for a person.
     pub why: &'static str,
 }
+
+impl fmt::Display for Unsound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the record about job {} cannot be: {}",
+            self.id, self.why
+        )
+    }
+}
+
+impl core::error::Error for Unsound {}
 
 impl Status {
     /// The state a person sees at `wall`.
@@ -93,70 +120,152 @@ impl Status {
             Self::Dead(_) => State::Dead,
         }
     }
+
+    /// When it is or was due, started or ended.
+    #[must_use]
+    pub fn at(&self) -> UnixMs {
+        match *self {
+            Self::Waiting { due, .. } => due,
+            Self::Running { since } => since,
+            Self::Completed(at) | Self::Cancelled(at) | Self::Discarded(at) | Self::Dead(at) => at,
+        }
+    }
+}
+
+impl Entry {
+    /// The state a person sees at `wall`. [`Ledger::state`] differs only after the clock was set
+    /// back: what was due once stays available there.
+    #[must_use]
+    pub fn state(&self, wall: UnixMs) -> State {
+        self.status.state(wall)
+    }
+
+    /// The number of the attempt that runs, from 1, if one does.
+    #[must_use]
+    pub fn running_attempt(&self) -> Option<u32> {
+        match self.status {
+            Status::Running { .. } => Some(self.attempts.saturating_add(1)),
+            Status::Waiting { .. }
+            | Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Dead(_) => None,
+        }
+    }
+
+    /// The number of the attempt that runs, or of attempts used when none does.
+    #[must_use]
+    pub fn shown_attempt(&self) -> u32 {
+        self.running_attempt().unwrap_or(self.attempts)
+    }
 }
 
 impl Ledger {
     /// What follows from a wish. Nothing changes yet. `entropy` feeds the jitter.
+    ///
+    /// A claim sees what [`advance`](Self::advance) moved among the claimable, so call that first.
+    ///
+    /// # Errors
+    /// The rule that refuses the wish.
     pub fn decide(
         &self,
-        _command: &Command,
-        _now: Now,
-        _entropy: u64,
+        command: &Command,
+        now: Now,
+        entropy: u64,
     ) -> Result<Vec<Event>, Rejected> {
-        unimplemented!()
-    }
-
-    /// Take a fact in. `at` is where its record lies, `mono` the steady clock for the lease index.
-    pub fn evolve(&mut self, _event: &Event, _at: RecordAt, _mono: u64) -> Result<(), Unsound> {
-        unimplemented!()
+        decide::decide(self, command, now, entropy)
     }
 
     /// Move what became due by `wall` among the claimable. Call before deciding a claim.
-    pub fn advance(&mut self, _wall: UnixMs) {}
+    pub fn advance(&mut self, wall: UnixMs) {
+        for id in self.index.take_due(wall) {
+            if let Some(entry) = self.entries.get(&id) {
+                self.index.admit(id, entry);
+            }
+        }
+    }
 
     /// One job.
     #[must_use]
-    pub fn get(&self, _id: JobId) -> Option<&Entry> {
-        None
+    pub fn get(&self, id: JobId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    /// How many jobs there are, whatever their state.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no job at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The state of a job at `wall`, as [`counts`](Self::counts) counts it.
+    #[must_use]
+    pub fn state(&self, id: JobId, wall: UnixMs) -> Option<State> {
+        let entry = self.entries.get(&id)?;
+        Some(match entry.status {
+            Status::Waiting { due, .. } if self.index.is_ready(id, entry, due) => State::Available,
+            Status::Waiting { .. }
+            | Status::Running { .. }
+            | Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Dead(_) => entry.status.state(wall),
+        })
     }
 
     /// Jobs newest first, from below `before`.
-    pub fn newest(&self, _before: Option<JobId>) -> impl Iterator<Item = (JobId, &Entry)> {
-        core::iter::empty()
+    pub fn newest(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, &Entry)> {
+        use core::ops::Bound::{Excluded, Unbounded};
+        let end = before.map_or(Unbounded, Excluded);
+        let range = self.entries.range((Unbounded, end));
+        range.rev().map(|(id, entry)| (*id, entry))
     }
 
     /// The earliest instant at which a job that waits now becomes due.
     #[must_use]
     pub fn next_due(&self) -> Option<UnixMs> {
-        None
+        self.index.next_due()
     }
 
     /// Leases not renewed for `lease_ms` by the steady clock.
     #[must_use]
-    pub fn overdue(&self, _mono: u64, _lease_ms: u64) -> Vec<(JobId, Token)> {
-        Vec::new()
+    pub fn overdue(&self, mono: u64, lease_ms: u64) -> Vec<(JobId, Token)> {
+        self.index.overdue(mono, lease_ms)
     }
 
     /// Every lease.
     #[must_use]
     pub fn leases(&self) -> Vec<(JobId, Token)> {
-        Vec::new()
+        self.index.leases()
     }
 
     /// The holder is alive. `false` when the lease no longer holds the job.
-    pub fn renew(&mut self, _id: JobId, _token: Token, _mono: u64) -> bool {
-        false
+    pub fn renew(&mut self, id: JobId, token: Token, mono: u64) -> bool {
+        self.index.renew(id, token, mono)
     }
 
-    /// Counts by queue and state at `wall`, queues in the order of their names.
+    /// Counts by queue and state at `wall`, queues in the order of their names, queues and states
+    /// without jobs left out. Costs as much as there are queues, and jobs that became due since
+    /// the last [`advance`](Self::advance).
     #[must_use]
-    pub fn counts(&self, _wall: UnixMs) -> Vec<(Arc<str>, Vec<(State, u64)>)> {
-        Vec::new()
+    pub fn counts(&self, wall: UnixMs) -> QueueCounts {
+        self.index.counts(wall, |id| self.entries.get(&id))
     }
 
-    /// The largest id seen.
+    /// The largest id seen, of jobs deleted since as well.
     #[must_use]
     pub fn last_id(&self) -> Option<JobId> {
-        None
+        self.last_id
+    }
+
+    /// The largest token given.
+    #[must_use]
+    pub fn last_token(&self) -> Token {
+        self.last_token
     }
 }

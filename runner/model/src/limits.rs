@@ -1,13 +1,33 @@
-//! The bounds of what a job may say.
+//! The bounds of what a job may say, and of what one record may hold.
 
 /// Longest name of a kind or queue, in bytes. Names are `[A-Za-z0-9._:-]`, not starting with a
 /// sign.
 pub const NAME_BYTES: usize = 128;
+/// Longest media type, in bytes.
+pub const CONTENT_TYPE_BYTES: usize = 256;
 /// Largest payload by default, in bytes.
 pub const PAYLOAD_BYTES: usize = 1 << 20;
+/// Largest checkpoint, in bytes.
+pub const CHECKPOINT_BYTES: usize = 1 << 20;
 /// Most headers on one job.
 pub const HEADERS: usize = 64;
 /// Largest total of header keys and values, in bytes.
 pub const HEADER_BYTES: usize = 64 << 10;
 /// Losses a job survives; one more buries it as poison.
 pub const LOSSES: u32 = 3;
+
+/// Most attempts a policy may allow.
+pub const ATTEMPTS: u32 = 1000;
+/// Longest wall time of one attempt, in milliseconds: a day.
+pub const TIMEOUT_MS: u64 = 24 * 60 * 60 * 1000;
+/// Longest wait between two attempts, in milliseconds: ten years of 365.25 days.
+pub const BACKOFF_MS: u64 = 315_576_000_000;
+/// How far ahead a job may be due, in milliseconds: a hundred years. Far below the end of `u64`, so
+/// a sum of an instant and a wait never overflows.
+pub const DUE_AHEAD_MS: u64 = 3_155_760_000_000;
+
+/// Largest body of one frame of the log, in bytes.
+pub const BODY_BYTES: usize = 16 << 20;
+/// Largest total of a result and of the jobs enqueued with it, in bytes. They share one record; what
+/// is left of [`BODY_BYTES`] is for the attempt's history.
+pub const RESULT_AND_JOBS_BYTES: usize = 12 << 20;

@@ -2,8 +2,12 @@
 //!
 //! Knows nothing of plugins, sockets or workers.
 
+pub mod dead;
 mod error;
+mod frames;
+pub mod lock;
 mod view;
+pub mod wal;
 
 use std::{future::Future, pin::Pin, sync::Arc};
 

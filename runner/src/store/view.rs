@@ -146,4 +146,16 @@ pub struct StoreStats {
     pub poisoned: Option<String>,
     /// The bytes of a torn tail that the open cut away, after copying them aside.
     pub torn_tail_bytes: u64,
+    /// Dead letters deleted since the start because there were more than the number to keep.
+    #[serde(default)]
+    pub purged_letters: u64,
+}
+
+/// The short of a failure.
+pub(super) fn failure_row(failure: &Failure) -> FailureRow {
+    FailureRow {
+        kind: failure.kind,
+        cause: failure.cause.clone(),
+        hint: failure.hint.clone(),
+    }
 }

@@ -1,0 +1,304 @@
+//! A record as MessagePack: structs as arrays in the order of their fields, enum variants by name.
+//!
+//! A field may be added at the end of a struct with `#[serde(default)]`; older records then read
+//! with the default. Fields are never moved, retyped or taken away within a format version.
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{event::Record, limits::BODY_BYTES};
+
+/// How deep values may lie in each other. A record needs under a dozen; a depth of its own keeps the stack
+/// of whoever reads a damaged file small.
+const DEPTH: usize = 32;
+
+/// Bytes that are no record, or a record that cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BadRecord {
+    /// Longer than a frame's body may be.
+    TooLong {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// Not what a record looks like.
+    Unreadable {
+        /// What the reader met, for a person.
+        why: String,
+    },
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { length } => {
+                write!(
+                    f,
+                    "a record of {length} bytes: at most {BODY_BYTES} are kept"
+                )
+            }
+            Self::Unreadable { why } => write!(f, "not a record: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for BadRecord {}
+
+/// Append a record's bytes to `out`.
+///
+/// # Errors
+/// The record is longer than a frame's body may be; `out` is unchanged.
+pub fn encode_record(record: &Record, out: &mut Vec<u8>) -> Result<(), BadRecord> {
+    let start = out.len();
+    let written = write(record, out).and_then(|()| {
+        let length = out.len() - start;
+        if length > BODY_BYTES {
+            return Err(BadRecord::TooLong { length });
+        }
+        Ok(())
+    });
+    if written.is_err() {
+        out.truncate(start);
+    }
+    written
+}
+
+fn write<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), BadRecord> {
+    rmp_serde::encode::write(out, value).map_err(|error| BadRecord::Unreadable {
+        why: error.to_string(),
+    })
+}
+
+/// The record that `bytes` begin with. The frame's checksum vouches for their end.
+///
+/// # Errors
+/// They are no record.
+pub fn decode_record(bytes: &[u8]) -> Result<Record, BadRecord> {
+    if bytes.len() > BODY_BYTES {
+        let length = bytes.len();
+        return Err(BadRecord::TooLong { length });
+    }
+    read(bytes)
+}
+
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, BadRecord> {
+    let mut reader = rmp_serde::Deserializer::from_read_ref(bytes);
+    reader.set_max_depth(DEPTH);
+    T::deserialize(&mut reader).map_err(|error| BadRecord::Unreadable {
+        why: error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        attempt::{Attempt, LogLevel, LogLine, LogSource},
+        event::{Event, RecordAt, Verdict},
+        id::{JobId, Token},
+        job::{Job, KindDefaults, NewJob, Output},
+        outcome::{Failure, FailureKind},
+        retry::{Backoff, RetryPolicy},
+        time::UnixMs,
+    };
+    use alloc::{boxed::Box, vec};
+
+    fn job(id: u128) -> Job {
+        let new = NewJob {
+            kind: "thumbnail".into(),
+            payload: vec![0, 255, 7],
+            headers: vec![("größe".into(), "\u{0}\u{202e}x".into())],
+            retry: RetryPolicy {
+                backoff: Some("exponential 1s factor 1.5 max 1h jitter 0".parse().unwrap()),
+                ..RetryPolicy::default()
+            },
+            ..NewJob::default()
+        };
+        new.accept(JobId(id), UnixMs(5), &KindDefaults::default())
+            .unwrap()
+    }
+
+    /// Every event, with every optional part once there and once not.
+    fn events() -> Vec<Event> {
+        let (id, token, at) = (JobId(u128::MAX), Token(u64::MAX), UnixMs(u64::MAX));
+        let mut events = vec![
+            Event::Enqueued(Box::new(job(1))),
+            Event::Leased { id, token, at },
+            Event::Checkpointed {
+                id,
+                token,
+                at,
+                bytes: vec![0xC1; 300],
+            },
+            Event::Requeued {
+                id,
+                at,
+                from_dead: true,
+            },
+            Event::Hastened { id, at },
+            Event::Deleted { id, at },
+            Event::Lost {
+                id,
+                token,
+                at,
+                buried: None,
+            },
+        ];
+        let due = at;
+        let output = Output {
+            content_type: "a/b".into(),
+            payload: vec![1; 70_000],
+        };
+        let verdicts = [
+            Verdict::Completed(output),
+            Verdict::Retry { due },
+            Verdict::Snoozed { due },
+            Verdict::PutBack {
+                why: crate::outcome::Waiting::PoolFull,
+                due,
+            },
+            Verdict::Discarded {
+                reason: "why".into(),
+            },
+            Verdict::Dead,
+        ];
+        for (kind, verdict) in FailureKind::ALL
+            .into_iter()
+            .zip(verdicts.into_iter().cycle())
+        {
+            let attempt = Box::new(attempt(kind));
+            let buried = Some(attempt.clone());
+            let children = vec![job(2), job(3)];
+            events.push(Event::Lost {
+                id,
+                token,
+                at,
+                buried,
+            });
+            events.push(Event::Settled {
+                id,
+                attempt,
+                verdict,
+                children,
+            });
+        }
+        events
+    }
+
+    fn attempt(kind: FailureKind) -> Attempt {
+        let mut failure = Failure::new(kind, "code", "cause").with_hint("hint");
+        failure.backtrace = vec!["frame".into()];
+        failure.details = vec![("k".into(), "v".into())];
+        let line = LogLine {
+            at_ms: 1,
+            source: LogSource::Stderr,
+            level: LogLevel::Warn,
+            text: "text".into(),
+            fields: vec![("k".into(), "v".into())],
+        };
+        Attempt {
+            number: 1,
+            token: Token(3),
+            started_at: UnixMs(1),
+            ended_at: UnixMs(2),
+            duration_us: 9,
+            digest: "ab".repeat(32),
+            plugin: "p".into(),
+            peak_memory: 1 << 40,
+            failure: Some(failure),
+            logs: vec![line],
+            dropped_lines: 2,
+        }
+    }
+
+    fn bytes(record: &Record) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode_record(record, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn every_event_reads_back_equal() {
+        for event in events() {
+            for previous in [None, Some(RecordAt(u64::MAX))] {
+                let event = event.clone();
+                let record = Record { previous, event };
+                assert_eq!(decode_record(&bytes(&record)), Ok(record));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cut_record_is_an_error_at_every_length() {
+        let event = Event::Enqueued(Box::new(job(1)));
+        let bytes = bytes(&Record {
+            previous: None,
+            event,
+        });
+        for cut in 0..bytes.len() {
+            assert!(decode_record(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn nesting_and_announced_lengths_are_errors() {
+        let deep = vec![0x91; 200_000];
+        let array = [0xDD, 0xFF, 0xFF, 0xFF, 0xFF];
+        let text = [0x92, 0xDB, 0xFF, 0xFF, 0xFF, 0xFF];
+        for bytes in [&deep[..], &array[..], &text[..], &[0xC1], &[]] {
+            assert!(matches!(
+                decode_record(bytes),
+                Err(BadRecord::Unreadable { .. })
+            ));
+        }
+        let long = vec![0; BODY_BYTES + 1];
+        let length = long.len();
+        assert_eq!(decode_record(&long), Err(BadRecord::TooLong { length }));
+    }
+
+    #[test]
+    fn a_record_too_long_for_a_frame_is_not_written() {
+        let mut job = job(1);
+        job.payload = vec![0; BODY_BYTES];
+        let event = Event::Enqueued(Box::new(job));
+        let mut out = vec![9];
+        let refused = encode_record(
+            &Record {
+                previous: None,
+                event,
+            },
+            &mut out,
+        );
+        assert!(matches!(refused, Err(BadRecord::TooLong { .. })));
+        assert_eq!(out, [9]);
+    }
+
+    /// What a later release may do: add a field at the end of a struct.
+    #[test]
+    fn fields_added_later_read_from_older_records() {
+        #[derive(Serialize)]
+        struct Old(u8, UnixMs);
+        #[derive(Debug, PartialEq, Deserialize)]
+        struct New {
+            first: u8,
+            at: UnixMs,
+            #[serde(default)]
+            added: Option<Backoff>,
+            #[serde(default)]
+            more: u32,
+        }
+        let mut old = Vec::new();
+        write(&Old(7, UnixMs(8)), &mut old).unwrap();
+        let new = New {
+            first: 7,
+            at: UnixMs(8),
+            added: None,
+            more: 0,
+        };
+        assert_eq!(read(&old), Ok(new));
+    }
+}

@@ -1,0 +1,231 @@
+//! The end of an attempt: every outcome, and what it means for the job.
+
+use alloc::{boxed::Box, collections::BTreeSet, format, string::String, vec, vec::Vec};
+
+use crate::{
+    attempt::Attempt,
+    command::{Rejected, Settlement},
+    event::{Event, Verdict},
+    id::{JobId, Token},
+    job::{Job, Output},
+    ledger::{Entry, Ledger, Status},
+    limits::{CHECKPOINT_BYTES, DUE_AHEAD_MS, LOSSES, RESULT_AND_JOBS_BYTES},
+    outcome::{Failure, FailureKind, Outcome, Waiting},
+    time::{Now, UnixMs},
+};
+
+use super::held;
+
+/// Keep bytes for the next attempt.
+pub(super) fn checkpoint(
+    ledger: &Ledger,
+    id: JobId,
+    token: Token,
+    bytes: &[u8],
+    now: Now,
+) -> Result<Vec<Event>, Rejected> {
+    held(ledger, id, token)?;
+    if bytes.len() > CHECKPOINT_BYTES {
+        let length = bytes.len();
+        return Err(Rejected::Invalid(format!(
+            "the checkpoint has {length} bytes: at most {CHECKPOINT_BYTES} are kept"
+        )));
+    }
+    Ok(vec![Event::Checkpointed {
+        id,
+        token,
+        at: now.wall,
+        bytes: bytes.to_vec(),
+    }])
+}
+
+/// The report of the lease's holder. What only the ledger knows is filled in over what the report
+/// says: the attempt's number and token, when its lease was given, and its end, which is now. All
+/// waits count from that end.
+pub(super) fn settle(
+    ledger: &Ledger,
+    report: &Settlement,
+    now: Now,
+    entropy: u64,
+) -> Result<Vec<Event>, Rejected> {
+    let id = report.id;
+    let entry = held(ledger, id, report.token)?;
+    let number = entry.attempts.saturating_add(1);
+    let (verdict, failure) = judge(report, number, now, entropy);
+    let children = match &verdict {
+        Verdict::Completed(_) => adopted(ledger, report)?,
+        Verdict::Retry { .. }
+        | Verdict::Snoozed { .. }
+        | Verdict::PutBack { .. }
+        | Verdict::Discarded { .. }
+        | Verdict::Dead => Vec::new(),
+    };
+    let attempt = Attempt {
+        number,
+        token: report.token,
+        started_at: since(entry, now),
+        ended_at: now.wall,
+        failure,
+        ..report.attempt.clone()
+    };
+    Ok(vec![Event::Settled {
+        id,
+        attempt: Box::new(attempt),
+        verdict,
+        children,
+    }])
+}
+
+/// What follows, and how the attempt failed if it did.
+fn judge(report: &Settlement, number: u32, now: Now, entropy: u64) -> (Verdict, Option<Failure>) {
+    let failed = |failure: Failure, retry_after_ms: u64| {
+        let verdict = retry_or_bury(report, number, failure.kind, retry_after_ms, now, entropy);
+        (verdict, Some(failure))
+    };
+    match &report.outcome {
+        Outcome::Completed(output) => match too_large(output, &report.children) {
+            Some(failure) => failed(failure, 0),
+            None => (Verdict::Completed(output.clone()), None),
+        },
+        Outcome::Failed {
+            failure,
+            retry_after_ms,
+        } => failed(failure.clone(), retry_after_ms.unwrap_or(0)),
+        Outcome::Permanent(failure) => (Verdict::Dead, Some(failure.clone())),
+        Outcome::Snoozed { delay_ms } => {
+            let due = later(now, *delay_ms);
+            (Verdict::Snoozed { due }, None)
+        }
+        Outcome::Discarded { reason } => {
+            let reason = reason.clone();
+            (Verdict::Discarded { reason }, None)
+        }
+        Outcome::NotRun(why) => {
+            let due = later(now, pressure_ms(*why, entropy));
+            (Verdict::PutBack { why: *why, due }, None)
+        }
+    }
+}
+
+/// A failed attempt is followed by another unless they are used up. A failure that the same input
+/// brings about again has the smaller cap of the two.
+fn retry_or_bury(
+    report: &Settlement,
+    number: u32,
+    kind: FailureKind,
+    retry_after_ms: u64,
+    now: Now,
+    entropy: u64,
+) -> Verdict {
+    let cap = if kind.is_deterministic() {
+        report.retry.trap_attempts()
+    } else {
+        report.retry.max_attempts()
+    };
+    if number >= cap {
+        return Verdict::Dead;
+    }
+    let wait = report.retry.backoff().delay_ms(number, entropy);
+    Verdict::Retry {
+        due: later(now, wait.max(retry_after_ms)),
+    }
+}
+
+/// How long a job that could not start waits before it is offered again, in milliseconds. What
+/// passes by itself soon is asked again soon, at instants spread so that not all come at once.
+fn pressure_ms(why: Waiting, entropy: u64) -> u64 {
+    match why {
+        // It is offered again only to workers that serve its kind, or by the next process.
+        Waiting::PluginMissing | Waiting::Shutdown => 0,
+        Waiting::PoolFull => 50 + entropy % 101,
+        Waiting::PluginInvalid => 1000 + entropy % 1001,
+    }
+}
+
+fn later(now: Now, ms: u64) -> UnixMs {
+    now.wall.plus(ms.min(DUE_AHEAD_MS))
+}
+
+/// When the lease was given.
+fn since(entry: &Entry, now: Now) -> UnixMs {
+    match entry.status {
+        Status::Running { since } => since,
+        Status::Waiting { .. }
+        | Status::Completed(_)
+        | Status::Cancelled(_)
+        | Status::Discarded(_)
+        | Status::Dead(_) => now.wall,
+    }
+}
+
+/// The jobs that a completed attempt enqueued, as its children.
+fn adopted(ledger: &Ledger, report: &Settlement) -> Result<Vec<Job>, Rejected> {
+    let mut seen = BTreeSet::new();
+    let adopt = |child: &Job| {
+        if ledger.get(child.id).is_some() || !seen.insert(child.id) {
+            return Err(Rejected::IdTaken(child.id));
+        }
+        Ok(Job {
+            parent: Some(report.id),
+            ..child.clone()
+        })
+    };
+    report.children.iter().map(adopt).collect()
+}
+
+/// The result and the jobs of an attempt share one record. When they do not fit in, the attempt
+/// failed: a report that could never be written would leave the job running for ever.
+fn too_large(output: &Output, children: &[Job]) -> Option<Failure> {
+    let total: usize = children
+        .iter()
+        .map(Job::weight)
+        .fold(output.payload.len(), usize::saturating_add);
+    (total > RESULT_AND_JOBS_BYTES).then(|| {
+        let count = children.len();
+        let cause = format!(
+            "the result and the {count} jobs it enqueued have {total} bytes together: at most \
+             {RESULT_AND_JOBS_BYTES} fit in one record"
+        );
+        let hint = "enqueue fewer jobs in one attempt, or jobs with smaller payloads";
+        Failure::new(FailureKind::Limit, "record", cause).with_hint(hint)
+    })
+}
+
+/// Take a lease back. Losing the host uses no attempt, but a job that takes its host down again and
+/// again is buried.
+pub(super) fn lose(
+    ledger: &Ledger,
+    id: JobId,
+    token: Token,
+    now: Now,
+) -> Result<Vec<Event>, Rejected> {
+    let entry = held(ledger, id, token)?;
+    let losses = entry.losses.saturating_add(1);
+    let buried = (losses > LOSSES).then(|| Box::new(last_loss(entry, losses, now)));
+    Ok(vec![Event::Lost {
+        id,
+        token,
+        at: now.wall,
+        buried,
+    }])
+}
+
+/// What the history says of the loss that buried a job.
+fn last_loss(entry: &Entry, losses: u32, now: Now) -> Attempt {
+    let cause = format!("its worker went away {losses} times while running this job");
+    let hint = "look for what ended the runner at these times (out of memory, a kill, a crash), \
+                then requeue the job";
+    Attempt {
+        number: entry.attempts.saturating_add(1),
+        token: entry.token,
+        started_at: since(entry, now),
+        ended_at: now.wall,
+        duration_us: 0,
+        digest: String::new(),
+        plugin: String::new(),
+        peak_memory: 0,
+        failure: Some(Failure::new(FailureKind::Lost, "lost", cause).with_hint(hint)),
+        logs: Vec::new(),
+        dropped_lines: 0,
+    }
+}

@@ -1,0 +1,180 @@
+//! From what someone wishes to a job within bounds.
+
+use alloc::{format, string::String};
+use core::ops::RangeInclusive;
+
+use super::{Job, KindDefaults, NewJob};
+use crate::{
+    command::Rejected,
+    id::JobId,
+    limits::{
+        CONTENT_TYPE_BYTES, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES, PAYLOAD_BYTES,
+        TIMEOUT_MS,
+    },
+    time::UnixMs,
+};
+
+/// The queue of a job that names none.
+const DEFAULT_QUEUE: &str = "default";
+/// The media type of a payload that has none.
+const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
+
+/// The bounds an operator can move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Largest payload, in bytes.
+    pub payload_bytes: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            payload_bytes: PAYLOAD_BYTES,
+        }
+    }
+}
+
+impl NewJob {
+    /// The job that this wish becomes at `now`, with the default [`Bounds`].
+    ///
+    /// # Errors
+    /// See [`accept_within`](Self::accept_within).
+    pub fn accept(self, id: JobId, now: UnixMs, defaults: &KindDefaults) -> Result<Job, Rejected> {
+        self.accept_within(id, now, defaults, Bounds::default())
+    }
+
+    /// The job that this wish becomes at `now`. What it leaves open comes from `defaults`, then
+    /// from the house: queue `default`, priority 0, due at once, `application/octet-stream`.
+    ///
+    /// # Errors
+    /// [`Rejected::Invalid`] with the field, its value or length, and the range.
+    pub fn accept_within(
+        self,
+        id: JobId,
+        now: UnixMs,
+        defaults: &KindDefaults,
+        bounds: Bounds,
+    ) -> Result<Job, Rejected> {
+        let or_default = |name: &str| String::from(name);
+        let job = Job {
+            id,
+            kind: self.kind,
+            queue: self
+                .queue
+                .or_else(|| defaults.queue.clone())
+                .unwrap_or_else(|| or_default(DEFAULT_QUEUE)),
+            priority: self.priority.unwrap_or(0),
+            payload: self.payload,
+            content_type: self
+                .content_type
+                .or_else(|| defaults.content_type.clone())
+                .unwrap_or_else(|| or_default(DEFAULT_CONTENT_TYPE)),
+            headers: self.headers,
+            enqueued_at: now,
+            due: self.due.unwrap_or(now),
+            retry: self.retry.or(defaults.retry.clone()),
+            timeout_ms: self.timeout_ms.or(defaults.timeout_ms),
+            parent: self.parent,
+        };
+        job.check(bounds).map_err(Rejected::Invalid)?;
+        Ok(job)
+    }
+}
+
+impl Job {
+    /// Bytes it takes in a record, payload and headers and all, estimated from above except for a
+    /// few dozen.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let headers: usize = self
+            .headers
+            .iter()
+            .map(|(k, v)| k.len() + v.len() + 8)
+            .sum();
+        let names = self.kind.len() + self.queue.len() + self.content_type.len();
+        // Ids, instants, policy and the marks between the fields.
+        self.payload.len() + headers + names + 256
+    }
+
+    fn check(&self, bounds: Bounds) -> Result<(), String> {
+        check_name("kind", &self.kind)?;
+        check_name("queue", &self.queue)?;
+        check_length("payload", self.payload.len(), bounds.payload_bytes)?;
+        check_length("content type", self.content_type.len(), CONTENT_TYPE_BYTES)?;
+        check_controls("content type", &self.content_type)?;
+        self.check_headers()?;
+        self.retry.check()?;
+        if let Some(timeout) = self.timeout_ms {
+            check_range("timeout in milliseconds", timeout, 1..=TIMEOUT_MS)?;
+        }
+        let ahead = self.due.since(self.enqueued_at);
+        if ahead > DUE_AHEAD_MS {
+            let days = ahead / (24 * 60 * 60 * 1000);
+            return Err(format!(
+                "due is {days} days ahead: at most 100 years (36525 days) are allowed"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_headers(&self) -> Result<(), String> {
+        if self.headers.len() > HEADERS {
+            let count = self.headers.len();
+            return Err(format!(
+                "there are {count} headers: at most {HEADERS} are allowed"
+            ));
+        }
+        let mut total = 0_usize;
+        for (key, value) in &self.headers {
+            if key.is_empty() {
+                return Err("a header has an empty key: give it at least one character".into());
+            }
+            check_controls("header key", key)?;
+            total = total.saturating_add(key.len()).saturating_add(value.len());
+        }
+        check_length("header keys and values", total, HEADER_BYTES)
+    }
+}
+
+fn check_length(field: &str, length: usize, most: usize) -> Result<(), String> {
+    if length > most {
+        return Err(format!(
+            "{field}: {length} bytes, at most {most} are allowed"
+        ));
+    }
+    Ok(())
+}
+
+fn check_range(field: &str, value: u64, range: RangeInclusive<u64>) -> Result<(), String> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    let (low, high) = (range.start(), range.end());
+    Err(format!("{field} is {value}: use {low} to {high}"))
+}
+
+fn check_controls(field: &str, text: &str) -> Result<(), String> {
+    match text.chars().find(|c| c.is_control()) {
+        Some(found) => {
+            let shown: String = text.chars().take(64).collect();
+            Err(format!(
+                "{field} {shown:?} has the control character {found:?}: leave it out"
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+fn check_name(field: &str, name: &str) -> Result<(), String> {
+    let sign = |c: char| matches!(c, '.' | '_' | ':' | '-');
+    let allowed = "use 1 to 128 of A-Z, a-z, 0-9 and . _ : -, the first one a letter or digit";
+    if name.is_empty() {
+        return Err(format!("{field} is empty: {allowed}"));
+    }
+    check_length(field, name.len(), NAME_BYTES)?;
+    let first_fits = name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    if first_fits && name.chars().all(|c| c.is_ascii_alphanumeric() || sign(c)) {
+        return Ok(());
+    }
+    Err(format!("{field} {name:?} is no name: {allowed}"))
+}

@@ -1,0 +1,294 @@
+//! Third net: an auditor that knows only the promises and predicts every answer.
+
+use proptest::prelude::*;
+use sandhog_model::{
+    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Settlement,
+    State, Token, Verdict,
+};
+
+use crate::{
+    history::{World, histories},
+    predict::{Expected, Known, Life},
+};
+
+/// What was promised to whom so far.
+#[derive(Default)]
+struct Auditor {
+    jobs: Vec<Known>,
+    highest: u64,
+    /// Each (job, lease) whose end was told. None is told twice.
+    ended: Vec<(JobId, Token)>,
+}
+
+impl Auditor {
+    fn job(&mut self, id: JobId) -> Option<&mut Known> {
+        let known = self.jobs.iter_mut().find(|job| job.id == id);
+        known.filter(|job| job.life != Life::Deleted)
+    }
+
+    /// What is due at an instant that the clock showed stays due.
+    fn clock(&mut self, wall: u64) {
+        for job in &mut self.jobs {
+            if let Life::Waits { due, seen_due } = &mut job.life {
+                *seen_due |= *due <= wall;
+            }
+        }
+    }
+
+    fn audit(&mut self, wish: &Command, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        self.clock(now.wall.0);
+        match wish {
+            Command::Enqueue(job) => {
+                if self.job(job.id).is_some() {
+                    assert_eq!(answer, &Err(Rejected::IdTaken(job.id)));
+                } else {
+                    assert_eq!(answer, &Ok(vec![Event::Enqueued(job.clone())]));
+                    self.jobs.retain(|known| known.id != job.id);
+                    self.jobs.push(Known::new(job));
+                }
+            }
+            Command::Claim(request) => self.claim(request, now, answer),
+            Command::Checkpoint { id, token, .. } => {
+                self.fence(*id, *token, answer);
+            }
+            Command::Settle(report) => {
+                if let Some(events) = self.fence(report.id, report.token, answer) {
+                    self.settle(report, now, events);
+                }
+            }
+            Command::Lose { id, token } => {
+                if let Some(events) = self.fence(*id, *token, answer) {
+                    self.lose(*id, *token, now, events);
+                }
+            }
+            Command::Amend(amend) => self.amend(amend, now, answer),
+        }
+    }
+
+    /// The holder of the latest lease of a running job is heard, nobody else.
+    fn fence<'a>(
+        &mut self,
+        id: JobId,
+        token: Token,
+        answer: &'a Result<Vec<Event>, Rejected>,
+    ) -> Option<&'a [Event]> {
+        if self.job(id).is_some_and(|job| job.is_held_by(token)) {
+            return Some(answer.as_ref().expect("its holder is heard"));
+        }
+        assert_eq!(answer, &Err(Rejected::Fenced { id, token }));
+        None
+    }
+
+    fn claim(&mut self, request: &ClaimRequest, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        let mut order: Vec<(i32, u64, JobId)> = Vec::new();
+        for job in &self.jobs {
+            if let Life::Waits {
+                due,
+                seen_due: true,
+            } = job.life
+                && request.kinds.contains(&job.kind)
+            {
+                order.push((-i32::from(job.priority), due, job.id));
+            }
+        }
+        order.sort_unstable();
+        order.truncate(request.max);
+        let events = answer.as_ref().expect("a claim is never refused");
+        assert_eq!(events.len(), order.len());
+        for (event, (_, _, next)) in events.iter().zip(order) {
+            let Event::Leased { id, token, at } = event else {
+                panic!("a claim gave {event:?}");
+            };
+            assert_eq!((*id, *at), (next, now.wall));
+            assert!(token.0 > self.highest, "a token is larger than all before");
+            self.highest = token.0;
+            let job = self.job(*id).expect("it waits");
+            job.life = Life::Runs;
+            job.token = *token;
+        }
+    }
+
+    fn end_once(&mut self, id: JobId, token: Token) {
+        assert!(!self.ended.contains(&(id, token)), "a lease ended twice");
+        self.ended.push((id, token));
+    }
+
+    fn settle(&mut self, report: &Settlement, now: Now, events: &[Event]) {
+        self.end_once(report.id, report.token);
+        let [
+            Event::Settled {
+                id,
+                attempt,
+                verdict,
+                children,
+            },
+        ] = events
+        else {
+            panic!("a report gave {events:?}");
+        };
+        let job = self.job(*id).expect("it ran");
+        let number = job.attempts + 1;
+        assert_eq!((attempt.number, attempt.token), (number, report.token));
+        assert_eq!(attempt.ended_at, now.wall);
+        let told = match &report.outcome {
+            Outcome::Failed { failure, .. } | Outcome::Permanent(failure) => Some(failure),
+            Outcome::Completed(_)
+            | Outcome::Snoozed { .. }
+            | Outcome::Discarded { .. }
+            | Outcome::NotRun(_) => None,
+        };
+        assert_eq!(attempt.failure.as_ref(), told, "the history says why");
+        if !matches!(report.outcome, Outcome::NotRun(_)) {
+            job.failure = told.map(|failure| failure.kind);
+        }
+        let (state, due) = match verdict {
+            Verdict::Completed(_) => (Some(State::Completed), 0),
+            Verdict::Discarded { .. } => (Some(State::Discarded), 0),
+            Verdict::Dead => (Some(State::Dead), 0),
+            Verdict::Retry { due } | Verdict::Snoozed { due } | Verdict::PutBack { due, .. } => {
+                (None, due.0)
+            }
+        };
+        match job.expect(report) {
+            Expected::Ends(expected) => {
+                assert_eq!(state, Some(expected), "after attempt {number}");
+                job.life = Life::Ended(expected);
+                job.attempts = number;
+            }
+            Expected::Waits {
+                wait: (least, most),
+                uses_attempt,
+            } => {
+                assert_eq!(state, None, "after attempt {number}");
+                let waits = due.checked_sub(now.wall.0).expect("never in the past");
+                assert!((least..=most).contains(&waits), "waits {waits} ms");
+                job.life = Life::Waits {
+                    due,
+                    seen_due: waits == 0,
+                };
+                job.attempts += u32::from(uses_attempt);
+            }
+        }
+        let left = if state == Some(State::Completed) {
+            report.children.len()
+        } else {
+            0
+        };
+        assert_eq!(children.len(), left, "children follow a success only");
+        for (child, wished) in children.iter().zip(&report.children) {
+            assert_eq!((child.id, child.parent), (wished.id, Some(*id)));
+            self.jobs.push(Known::new(child));
+        }
+    }
+
+    /// No attempt is used; the fourth loss buries.
+    fn lose(&mut self, id: JobId, token: Token, now: Now, events: &[Event]) {
+        self.end_once(id, token);
+        let [Event::Lost { buried, .. }] = events else {
+            panic!("a loss gave {events:?}");
+        };
+        let job = self.job(id).expect("it ran");
+        job.losses += 1;
+        assert_eq!(
+            buried.is_some(),
+            job.losses > 3,
+            "after {} losses",
+            job.losses
+        );
+        job.life = if job.losses > 3 {
+            job.failure = Some(FailureKind::Lost);
+            Life::Ended(State::Dead)
+        } else {
+            Life::Waits {
+                due: now.wall.0,
+                seen_due: true,
+            }
+        };
+    }
+
+    fn amend(&mut self, amend: &Amend, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = *amend;
+        let Some(job) = self.job(id) else {
+            assert_eq!(answer, &Err(Rejected::NoSuchJob(id)));
+            return;
+        };
+        let dead = job.life == Life::Ended(State::Dead);
+        let allowed = match amend {
+            Amend::Retry(_) => job.life != Life::Runs,
+            Amend::Requeue(_) | Amend::Delete(_) => dead,
+        };
+        if !allowed {
+            assert!(
+                matches!(answer, Err(Rejected::WrongState { .. })),
+                "{answer:?}"
+            );
+            return;
+        }
+        assert_eq!(answer.as_ref().map(Vec::len), Ok(1));
+        match (amend, job.life) {
+            (Amend::Delete(_), _) => job.life = Life::Deleted,
+            (_, Life::Waits { due, .. }) => {
+                let due = due.min(now.wall.0);
+                job.life = Life::Waits {
+                    due,
+                    seen_due: true,
+                };
+            }
+            (_, Life::Ended(_) | Life::Runs | Life::Deleted) => {
+                job.life = Life::Waits {
+                    due: now.wall.0,
+                    seen_due: true,
+                };
+                (job.attempts, job.losses) = (0, 0);
+            }
+        }
+    }
+
+    /// What the ledger shows is what was promised.
+    fn compare(&self, world: &World) {
+        let mut living = 0;
+        for job in &self.jobs {
+            let shown = world.ledger.state(job.id, world.now.wall);
+            let expected = match job.life {
+                Life::Deleted => None,
+                Life::Runs => Some(State::Running),
+                Life::Ended(state) => Some(state),
+                Life::Waits { due, seen_due } if seen_due || due <= world.now.wall.0 => {
+                    Some(State::Available)
+                }
+                Life::Waits { .. } => {
+                    shown.filter(|state| matches!(state, State::Scheduled | State::Retryable))
+                }
+            };
+            assert!(shown == expected, "{job:?} is shown as {shown:?}");
+            let Some(entry) = world.ledger.get(job.id) else {
+                continue;
+            };
+            living += 1;
+            assert_eq!((entry.attempts, entry.losses), (job.attempts, job.losses));
+        }
+        assert_eq!(
+            world.ledger.len(),
+            living,
+            "no job is there that nobody accepted"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_answer_is_the_one_promised(ops in histories(), entropy: u64) {
+        let mut world = World::new();
+        let mut auditor = Auditor::default();
+        for (step, op) in ops.iter().enumerate() {
+            if let Some(wish) = world.wish(op) {
+                let now = world.now;
+                let answer = world.apply(&wish, entropy.wrapping_mul(step as u64 + 1));
+                auditor.audit(&wish, now, &answer);
+            }
+            auditor.compare(&world);
+        }
+    }
+}

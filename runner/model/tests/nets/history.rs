@@ -1,0 +1,252 @@
+//! Random histories: wishes of every family, sound and unsound, in any order, under a clock that
+//! also goes back.
+
+use proptest::prelude::*;
+use sandhog_model::{
+    Amend, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger, Now, Outcome,
+    RecordAt, Rejected, RetryPolicy, Settlement, Token, TrapKind, UnixMs, Waiting,
+};
+
+use crate::sample::{attempt, failed, failure, job, now, output, policy};
+
+/// Where the clock starts, in milliseconds.
+const START: u64 = 1_000_000;
+
+/// One step of a history. A job is picked by a number that counts round all known ids; some picks
+/// are of an id that was never given.
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    /// A new job, or one with an id that exists.
+    Enqueue {
+        kind: u8,
+        queue: u8,
+        priority: i16,
+        delay: u64,
+        taken: Option<usize>,
+    },
+    /// A claim of the kinds in a bit set.
+    Claim { kinds: u8, max: usize },
+    /// A report with the job's latest token or the one before.
+    Settle {
+        job: usize,
+        late: bool,
+        outcome: Outcome,
+        children: usize,
+    },
+    /// A checkpoint.
+    Checkpoint { job: usize, late: bool },
+    /// A lease lost.
+    Lose { job: usize, late: bool },
+    /// A change from outside.
+    Amend { job: usize, wish: u8 },
+    /// Signs of life of every lease.
+    Renew,
+    /// Time, forward or back.
+    Pass(i64),
+}
+
+fn outcomes() -> impl Strategy<Value = Outcome> {
+    let trap = FailureKind::Trap(TrapKind::Unreachable);
+    prop_oneof![
+        3 => Just(Outcome::Completed(output())),
+        3 => Just(failed(FailureKind::Error)),
+        2 => Just(failed(trap)),
+        1 => Just(failed(FailureKind::Lost)),
+        1 => (0..9_000_u64).prop_map(|ms| Outcome::Failed {
+            failure: failure(FailureKind::Timeout),
+            retry_after_ms: Some(ms),
+        }),
+        1 => Just(Outcome::Permanent(failure(FailureKind::Error))),
+        1 => (0..3_000_u64).prop_map(|delay_ms| Outcome::Snoozed { delay_ms }),
+        1 => Just(Outcome::Discarded { reason: "no".into() }),
+        1 => prop_oneof![
+            Just(Waiting::PluginMissing),
+            Just(Waiting::PluginInvalid),
+            Just(Waiting::PoolFull),
+            Just(Waiting::Shutdown),
+        ].prop_map(Outcome::NotRun),
+    ]
+}
+
+/// A history of up to 80 steps.
+pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
+    let job = 0..12_usize;
+    let late = prop::bool::weighted(0.1);
+    let delay = prop_oneof![2 => Just(0_u64), 1 => 1..4_000_u64];
+    let taken = prop::option::weighted(0.05, job.clone());
+    let op = prop_oneof![
+        4 => (0..3_u8, 0..2_u8, -1..2_i16, delay, taken).prop_map(
+            |(kind, queue, priority, delay, taken)| Op::Enqueue { kind, queue, priority, delay, taken }
+        ),
+        6 => (1..8_u8, 0..4_usize).prop_map(|(kinds, max)| Op::Claim { kinds, max }),
+        8 => (job.clone(), late.clone(), outcomes(), 0..3_usize).prop_map(
+            |(job, late, outcome, children)| Op::Settle { job, late, outcome, children }
+        ),
+        1 => (job.clone(), late.clone()).prop_map(|(job, late)| Op::Checkpoint { job, late }),
+        4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
+        3 => (job, 0..3_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
+        1 => Just(Op::Renew),
+        4 => prop_oneof![4 => 0..2_500_i64, 1 => -2_000..0_i64].prop_map(Op::Pass),
+    ];
+    prop::collection::vec(op, 1..80)
+}
+
+/// The policy of a kind: its own caps, 1 s apart.
+pub(crate) fn policy_of(kind: &str) -> RetryPolicy {
+    match kind {
+        "k0" => policy(1, 1),
+        "k1" => policy(4, 2),
+        _ => policy(3, 3),
+    }
+}
+
+/// A ledger with its log, its clock and its ids.
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    pub(crate) log: Vec<(Event, RecordAt, u64)>,
+    pub(crate) now: Now,
+    /// The latest instant the wall clock showed.
+    pub(crate) latest: UnixMs,
+    mint: IdMint,
+    ids: Vec<JobId>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self {
+            ledger: Ledger::default(),
+            log: Vec::new(),
+            now: now(START),
+            latest: UnixMs(START),
+            mint: IdMint::default(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// The wish a step makes; `None` for one that makes none.
+    pub(crate) fn wish(&mut self, op: &Op) -> Option<Command> {
+        Some(match op {
+            Op::Enqueue {
+                kind,
+                queue,
+                priority,
+                delay,
+                taken,
+            } => {
+                let mut job = self.fresh(&format!("k{kind}"));
+                job.queue = format!("q{queue}");
+                job.priority = *priority;
+                job.due = job.enqueued_at.plus(*delay);
+                if let Some(taken) = taken {
+                    job.id = self.pick(*taken);
+                }
+                self.ids.push(job.id);
+                Command::Enqueue(Box::new(job))
+            }
+            Op::Claim { kinds, max } => {
+                let served = (0..3).filter(|kind| kinds & (1 << kind) != 0);
+                let mut kinds: Vec<String> = served.map(|kind| format!("k{kind}")).collect();
+                // A kind named twice, and one without jobs.
+                kinds.extend_from_within(..1);
+                kinds.push("none".into());
+                Command::Claim(ClaimRequest { kinds, max: *max })
+            }
+            Op::Settle {
+                job,
+                late,
+                outcome,
+                children,
+            } => {
+                let (id, token) = self.lease(*job, *late);
+                let kind = self.ledger.get(id).map_or("k2", |entry| &*entry.kind);
+                let retry = policy_of(kind);
+                let children: Vec<Job> = (0..*children).map(|_| self.fresh("k1")).collect();
+                self.ids.extend(children.iter().map(|child| child.id));
+                let (attempt, outcome) = (attempt(), outcome.clone());
+                Command::Settle(Box::new(Settlement {
+                    id,
+                    token,
+                    outcome,
+                    attempt,
+                    children,
+                    retry,
+                }))
+            }
+            Op::Checkpoint { job, late } => {
+                let (id, token) = self.lease(*job, *late);
+                Command::Checkpoint {
+                    id,
+                    token,
+                    bytes: vec![1],
+                }
+            }
+            Op::Lose { job, late } => {
+                let (id, token) = self.lease(*job, *late);
+                Command::Lose { id, token }
+            }
+            Op::Amend { job, wish } => Command::Amend(match wish {
+                0 => Amend::Retry(self.pick(*job)),
+                1 => Amend::Requeue(self.pick(*job)),
+                _ => Amend::Delete(self.pick(*job)),
+            }),
+            Op::Renew => {
+                for (id, token) in self.ledger.leases() {
+                    assert!(self.ledger.renew(id, token, self.now.mono));
+                    assert!(!self.ledger.renew(id, Token(token.0 + 1), self.now.mono));
+                }
+                return None;
+            }
+            Op::Pass(ms) => {
+                self.now.mono += ms.unsigned_abs();
+                self.now.wall = UnixMs(self.now.wall.0.saturating_add_signed(*ms));
+                self.latest = self.latest.max(self.now.wall);
+                return None;
+            }
+        })
+    }
+
+    /// Decide a wish and take in what follows.
+    pub(crate) fn apply(&mut self, wish: &Command, entropy: u64) -> Result<Vec<Event>, Rejected> {
+        self.ledger.advance(self.now.wall);
+        let events = self.ledger.decide(wish, self.now, entropy)?;
+        for event in &events {
+            let at = RecordAt(self.log.len() as u64);
+            let mono = self.now.mono;
+            let taken = self.ledger.evolve(event, at, mono);
+            taken.expect("what was decided is sound");
+            self.log.push((event.clone(), at, mono));
+        }
+        Ok(events)
+    }
+
+    fn fresh(&mut self, kind: &str) -> Job {
+        let id = self.mint.next(self.now.wall, 0);
+        let mut job = job(id.0, kind, self.now.wall.0);
+        job.retry = policy_of(kind);
+        job
+    }
+
+    /// One of the latest ids, or one that was never given.
+    fn pick(&self, job: usize) -> JobId {
+        let place = job % (self.ids.len().min(11) + 1);
+        self.ids
+            .iter()
+            .rev()
+            .nth(place)
+            .copied()
+            .unwrap_or(JobId(1))
+    }
+
+    /// One of the leases, when there are any and the pick is even; else any job with its token.
+    fn lease(&self, job: usize, late: bool) -> (JobId, Token) {
+        let leases = self.ledger.leases();
+        let (id, token) = if job % 4 != 3 && !leases.is_empty() {
+            leases[job % leases.len()]
+        } else {
+            let id = self.pick(job);
+            let token = self.ledger.get(id).map_or(Token(1), |entry| entry.token);
+            (id, token)
+        };
+        (id, Token(token.0.saturating_sub(u64::from(late))))
+    }
+}

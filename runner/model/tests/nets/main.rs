@@ -1,0 +1,14 @@
+//! The nets under the rules: a table of every state and fact, random histories, an auditor that
+//! predicts the answers, every row of the recovery table, and the edges of retries and bounds.
+
+mod accept;
+mod auditor;
+mod history;
+mod predict;
+mod random;
+mod recovery;
+mod retry;
+mod sample;
+mod segment;
+mod snapshot;
+mod table;

@@ -1,0 +1,216 @@
+//! Second net: random histories, with what must hold after every step and after a replay.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use sandhog_model::{
+    Command, Event, JobId, Ledger, Record, State, Status, Token, UnixMs,
+    codec::{decode_record, encode_record},
+};
+
+use crate::history::{World, histories};
+
+/// Counts by queue and state, by looking at every job.
+fn recount(ledger: &Ledger, wall: UnixMs) -> BTreeMap<String, BTreeMap<State, u64>> {
+    let mut counts: BTreeMap<String, BTreeMap<State, u64>> = BTreeMap::new();
+    for (id, entry) in ledger.newest(None) {
+        let state = ledger.state(id, wall).expect("a listed job has a state");
+        let queue = counts.entry(entry.queue.to_string()).or_default();
+        *queue.entry(state).or_default() += 1;
+    }
+    counts
+}
+
+fn holds(world: &World) {
+    let ledger = &world.ledger;
+    for wall in [world.now.wall, world.now.wall.plus(1_500)] {
+        let counted = ledger.counts(wall).into_iter();
+        let counted: BTreeMap<String, BTreeMap<State, u64>> = counted
+            .map(|(queue, states)| (queue.to_string(), states.into_iter().collect()))
+            .collect();
+        assert_eq!(counted, recount(ledger, wall), "counts at {wall}");
+    }
+    let running: BTreeSet<(JobId, Token)> = ledger
+        .newest(None)
+        .filter(|(_, entry)| matches!(entry.status, Status::Running { .. }))
+        .map(|(id, entry)| (id, entry.token))
+        .collect();
+    let leases: BTreeSet<(JobId, Token)> = ledger.leases().into_iter().collect();
+    assert_eq!(
+        running, leases,
+        "running jobs have the leases, and no others do"
+    );
+    let dues = ledger
+        .newest(None)
+        .filter_map(|(id, entry)| match entry.status {
+            Status::Waiting { due, .. } => {
+                let waits = ledger.state(id, UnixMs(0)) != Some(State::Available);
+                waits.then_some(due)
+            }
+            Status::Running { .. }
+            | Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Dead(_) => None,
+        });
+    assert_eq!(ledger.next_due(), dues.min());
+    assert_eq!(ledger.newest(None).count(), ledger.len());
+}
+
+/// What a claim must give, found by sorting all jobs.
+fn claimable(ledger: &Ledger, kinds: &[String], max: usize) -> Vec<JobId> {
+    let mut jobs: Vec<_> = ledger
+        .newest(None)
+        .filter(|(id, entry)| {
+            let served = kinds.iter().any(|kind| **kind == *entry.kind);
+            served && ledger.state(*id, UnixMs(0)) == Some(State::Available)
+        })
+        .map(|(id, entry)| (-i32::from(entry.priority), entry.status.at(), id))
+        .collect();
+    jobs.sort();
+    jobs.into_iter().map(|(_, _, id)| id).take(max).collect()
+}
+
+/// Every record as bytes and back, then taken in again.
+fn replay(world: &World) -> Ledger {
+    let mut ledger = Ledger::default();
+    for (event, at, mono) in &world.log {
+        let event = event.clone();
+        let previous = ledger.get(event.id()).map(|entry| entry.latest);
+        let mut bytes = Vec::new();
+        let record = Record { previous, event };
+        encode_record(&record, &mut bytes).expect("a small record");
+        let record = decode_record(&bytes).expect("it reads back");
+        ledger
+            .evolve(&record.event, *at, *mono)
+            .expect("a sound log");
+    }
+    ledger
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_history_keeps_what_must_hold(ops in histories(), entropy: u64) {
+        let mut world = World::new();
+        let mut highest = Token(0);
+        for (step, op) in ops.iter().enumerate() {
+            if let Some(wish) = world.wish(op) {
+                world.ledger.advance(world.now.wall);
+                let expected = match &wish {
+                    Command::Claim(request) => Some(claimable(&world.ledger, &request.kinds, request.max)),
+                    Command::Enqueue(_) | Command::Checkpoint { .. } | Command::Settle(_)
+                    | Command::Lose { .. } | Command::Amend(_) => None,
+                };
+                let before = world.ledger.clone();
+                match world.apply(&wish, entropy.wrapping_mul(step as u64 + 1)) {
+                    Ok(events) => {
+                        if let Some(expected) = expected {
+                            let given: Vec<JobId> = events.iter().map(Event::id).collect();
+                            prop_assert_eq!(given, expected);
+                        }
+                        for event in &events {
+                            if let Event::Leased { token, .. } = event {
+                                prop_assert!(*token > highest, "tokens grow");
+                                highest = *token;
+                            }
+                        }
+                    }
+                    Err(_) => prop_assert_eq!(&world.ledger, &before, "a refusal changes nothing"),
+                }
+            }
+            holds(&world);
+        }
+        let ids = world.log.iter().flat_map(|(event, _, _)| event.ids());
+        prop_assert_eq!(world.ledger.last_id(), ids.max());
+        for (event, at, _) in &world.log {
+            for id in event.ids().filter(|id| event.accepted(*id).is_some()) {
+                if let Some(entry) = world.ledger.get(id) {
+                    prop_assert!(entry.enqueued >= *at, "the latest acceptance counts");
+                }
+            }
+        }
+        let mut again = replay(&world);
+        for ledger in [&mut world.ledger, &mut again] {
+            ledger.advance(world.latest);
+            for (id, token) in ledger.leases() {
+                ledger.renew(id, token, world.now.mono);
+            }
+        }
+        prop_assert_eq!(&world.ledger, &again);
+    }
+}
+
+/// A claim looks at the heads of the served lanes alone: beside a hundred thousand jobs of another
+/// kind it takes no longer. Measured by work, not by time: the answer comes from a lane of one.
+#[test]
+fn a_job_of_a_served_kind_is_found_among_many_of_others() {
+    use crate::sample::{job, now};
+    use sandhog_model::{ClaimRequest, RecordAt};
+    let mut ledger = Ledger::default();
+    for id in 0..20_000 {
+        let kind = if id == 19_999 { "rare" } else { "common" };
+        let event = Event::Enqueued(Box::new(job(id + 1, kind, 5)));
+        ledger.evolve(&event, RecordAt(1), 0).expect("a new id");
+    }
+    let kinds = vec!["rare".to_string(), "nothing".into()];
+    let claim = Command::Claim(ClaimRequest {
+        kinds,
+        max: usize::MAX,
+    });
+    let given = ledger.decide(&claim, now(5), 0).expect("a claim");
+    assert_eq!(
+        given.iter().map(Event::id).collect::<Vec<_>>(),
+        [JobId(20_000)]
+    );
+}
+
+/// What was due once stays due when the clock is set back, also over a restart for a job that was
+/// due when it was accepted; what was not, waits for its instant.
+#[test]
+fn a_clock_set_back_takes_nothing_away_and_starts_nothing_early() {
+    use crate::sample::job;
+    use sandhog_model::RecordAt;
+    let mut ledger = Ledger::default();
+    let mut later = job(2, "k", 1_000_000);
+    later.due = UnixMs(1_500_000);
+    for job in [job(1, "k", 1_000_000), later] {
+        let event = Event::Enqueued(Box::new(job));
+        ledger.evolve(&event, RecordAt(1), 0).expect("a new id");
+    }
+    let back = UnixMs(400_000);
+    ledger.advance(back);
+    assert_eq!(ledger.state(JobId(1), back), Some(State::Available));
+    assert_eq!(ledger.state(JobId(2), back), Some(State::Scheduled));
+    ledger.advance(UnixMs(1_500_000));
+    ledger.advance(back);
+    assert_eq!(ledger.state(JobId(2), back), Some(State::Available));
+}
+
+#[test]
+fn a_lease_is_overdue_only_when_nobody_renewed_it_for_the_lease_time() {
+    use crate::sample::job;
+    use sandhog_model::RecordAt;
+    let mut ledger = Ledger::default();
+    for (id, mono) in [(1, 10), (2, 30)] {
+        let enqueued = Event::Enqueued(Box::new(job(id, "k", 0)));
+        let leased = Event::Leased {
+            id: JobId(id),
+            token: Token(id as u64),
+            at: UnixMs(0),
+        };
+        for event in [enqueued, leased] {
+            ledger.evolve(&event, RecordAt(1), mono).expect("sound");
+        }
+    }
+    assert_eq!(ledger.overdue(109, 100), []);
+    assert_eq!(ledger.overdue(110, 100), [(JobId(1), Token(1))]);
+    assert!(ledger.renew(JobId(1), Token(1), 60));
+    assert!(
+        ledger.renew(JobId(1), Token(1), 20),
+        "an older sign of life takes nothing back"
+    );
+    assert_eq!(ledger.overdue(130, 100), [(JobId(2), Token(2))]);
+    assert!(!ledger.renew(JobId(3), Token(1), 60));
+}

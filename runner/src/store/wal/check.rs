@@ -1,0 +1,349 @@
+//! Looking at a log without touching it: is it sound, where is it not, what does it say.
+//!
+//! Takes no lock. While a runner writes, a consistent first part is seen, and a last record that is
+//! half there is one being written.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use sandhog_model::{Event, JobId, Ledger, Record, recover::Ending};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    layout::{self, LogId},
+    replay::{self, Damage, Segment, Stopped, Told},
+};
+use crate::{
+    disk::{Disk, DiskError, RealDisk},
+    store::{
+        dead::{DeadOpenError, DeadReport, DeadStore},
+        frames,
+        lock::{self, Holder, LockError},
+    },
+};
+
+/// Job ids listed in a report at most; how many more there are is counted.
+const AFFECTED: usize = 1000;
+
+/// Why a check or a dump was not possible.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// There is no log.
+    #[error("{} holds no log: name the data directory of a runner", data.display())]
+    NoLog {
+        /// The directory.
+        data: PathBuf,
+    },
+    /// The file system refused.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// Whether a runner lives could not be found out.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The dead letters cannot be read at all.
+    #[error(transparent)]
+    Dead(#[from] DeadOpenError),
+    /// A dump met damage.
+    #[error("{} is damaged at byte {offset}: {why}", path.display())]
+    Damaged {
+        /// The segment.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        why: String,
+    },
+}
+
+/// What a segment, or a whole directory, is like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every record is sound.
+    Sound,
+    /// A runner is writing its last record.
+    BeingWritten,
+    /// The last record was not written to its end. It was never acknowledged; the next start cuts
+    /// it, after a copy.
+    TornTail,
+    /// Dead letters that cannot be read are skipped; the log is sound.
+    LettersDamaged,
+    /// A runner refuses to start on it.
+    Damaged,
+}
+
+/// One segment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SegmentReport {
+    /// The file.
+    pub file: PathBuf,
+    /// Its number.
+    pub segment: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Bytes up to the end of its last sound record.
+    pub used_bytes: u64,
+    /// Sound records.
+    pub records: u64,
+    /// What it is like.
+    pub verdict: Verdict,
+    /// Where the bad bytes begin, if any.
+    pub offset: Option<u64>,
+    /// What is wrong there.
+    pub why: Option<String>,
+}
+
+/// Jobs with records behind the damage.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Affected {
+    /// Their ids, the first thousand.
+    pub jobs: Vec<JobId>,
+    /// How many more.
+    pub more: u64,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckReport {
+    /// The directory of the log.
+    pub log: PathBuf,
+    /// The runner that holds the directory now.
+    pub holder: Option<Holder>,
+    /// The worst of all below.
+    pub verdict: Verdict,
+    /// Every segment, up to the first that is damaged.
+    pub segments: Vec<SegmentReport>,
+    /// Sound records.
+    pub records: u64,
+    /// Bytes of all segments read.
+    pub bytes: u64,
+    /// Jobs the log knows.
+    pub jobs: u64,
+    /// Jobs with records behind the damage: what starting without them would lose.
+    pub affected: Affected,
+    /// The dead letters.
+    pub dead: DeadReport,
+}
+
+/// Where a dump starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub struct DumpFrom {
+    /// The segment's number.
+    pub segment: u32,
+    /// The offset of the first record shown, or of any byte before it.
+    pub offset: u64,
+}
+
+/// A record with its place.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DumpedRecord {
+    /// The file.
+    pub file: PathBuf,
+    /// The segment's number.
+    pub segment: u32,
+    /// Where its frame begins.
+    pub offset: u64,
+    /// Its place in the order of all records.
+    pub sequence: u64,
+    /// Bytes of its frame.
+    pub bytes: u64,
+    /// The job it is about.
+    pub id: JobId,
+    /// What it says.
+    pub record: Record,
+}
+
+/// Check a data directory on this machine's disk.
+pub fn check(data: &Path) -> Result<CheckReport, CheckError> {
+    check_on(&(Arc::new(RealDisk) as Arc<dyn Disk>), data)
+}
+
+/// Check a data directory on any disk.
+pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckError> {
+    let log = find_log(&**disk, data)?;
+    let holder = lock::living_holder(&**disk, data)?;
+    let dead = DeadStore::open_to_read(disk.clone(), &layout::dead_dir(data))?;
+    let mut report = CheckReport {
+        log: layout::log_dir(data, log),
+        holder,
+        verdict: Verdict::Sound,
+        segments: Vec::new(),
+        records: 0,
+        bytes: 0,
+        jobs: 0,
+        affected: Affected::default(),
+        dead: dead.report().clone(),
+    };
+    let mut ledger = Ledger::default();
+    let read = replay::replay(
+        &**disk,
+        data,
+        log,
+        |told| {
+            ledger
+                .evolve(&told.record.event, told.at(), 0)
+                .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
+            Ok(ControlFlow::Continue(()))
+        },
+        |segment| {
+            report.records += segment.records;
+            report.bytes += segment.bytes.len() as u64;
+            if segment.refused().is_some() {
+                report.affected = behind(&segment, log);
+            }
+            let shown = segment_report(&segment, report.holder.is_some());
+            report.verdict = report.verdict.max(shown.verdict);
+            let stop = segment.refused();
+            report.segments.push(shown);
+            stop.map_or(Ok(()), |damage| Err(Stopped::Damage(damage)))
+        },
+    );
+    match read {
+        Ok(()) => {}
+        Err(Stopped::Disk(error)) => return Err(error.into()),
+        Err(Stopped::Damage(damage)) => note_damage(&mut report, damage),
+    }
+    report.jobs = ledger.len() as u64;
+    if !report.dead.damage.is_empty() {
+        report.verdict = report.verdict.max(Verdict::LettersDamaged);
+    }
+    Ok(report)
+}
+
+/// Damage inside a sound frame ends the reading before its segment is reported.
+fn note_damage(report: &mut CheckReport, damage: Damage) {
+    report.verdict = Verdict::Damaged;
+    if report
+        .segments
+        .last()
+        .is_some_and(|last| last.file == damage.path)
+    {
+        return;
+    }
+    report.segments.push(SegmentReport {
+        segment: damage
+            .path
+            .file_name()
+            .and_then(|name| layout::segment_number(name.to_str()?))
+            .unwrap_or(0),
+        file: damage.path,
+        bytes: 0,
+        used_bytes: damage.offset,
+        records: 0,
+        verdict: Verdict::Damaged,
+        offset: Some(damage.offset),
+        why: Some(damage.why),
+    });
+}
+
+fn segment_report(segment: &Segment, runner_lives: bool) -> SegmentReport {
+    let (verdict, why) = match segment.end.ending {
+        Ending::Clean => (Verdict::Sound, None),
+        Ending::Cut { why } if runner_lives => (Verdict::BeingWritten, Some(why.to_owned())),
+        Ending::Cut { why } => (Verdict::TornTail, Some(why.to_owned())),
+        Ending::Refused(refusal) => (Verdict::Damaged, Some(refusal.to_string())),
+    };
+    SegmentReport {
+        file: segment.path.clone(),
+        segment: segment.number,
+        bytes: segment.bytes.len() as u64,
+        used_bytes: segment.end.offset as u64,
+        records: segment.records,
+        verdict,
+        offset: why.as_ref().map(|_| segment.end.offset as u64),
+        why,
+    }
+}
+
+/// The jobs of the sound records behind a damaged one, in the same segment.
+fn behind(segment: &Segment, log: LogId) -> Affected {
+    let seed = frames::seed(log, segment.number);
+    let mut affected = Affected::default();
+    let mut at = segment.end.offset + 1;
+    while let Some(bytes) = segment.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
+        let frames::First::Frame(frame) = frames::first(bytes, seed) else {
+            at += 1;
+            continue;
+        };
+        at += frame.len;
+        let Ok(record) = frames::decode_record(frame.body) else {
+            continue;
+        };
+        for id in record.event.ids() {
+            if affected.jobs.contains(&id) {
+                continue;
+            }
+            if affected.jobs.len() < AFFECTED {
+                affected.jobs.push(id);
+            } else {
+                affected.more += 1;
+            }
+        }
+    }
+    affected
+}
+
+/// Tell every record of a log on this machine's disk from a place on, until `tell` has enough.
+pub fn dump(
+    data: &Path,
+    from: Option<DumpFrom>,
+    tell: impl FnMut(DumpedRecord) -> ControlFlow<()>,
+) -> Result<(), CheckError> {
+    dump_on(&RealDisk, data, from, tell)
+}
+
+/// The same on any disk. Sound records before damage are told before the error.
+pub fn dump_on(
+    disk: &dyn Disk,
+    data: &Path,
+    from: Option<DumpFrom>,
+    mut tell: impl FnMut(DumpedRecord) -> ControlFlow<()>,
+) -> Result<(), CheckError> {
+    let log = find_log(disk, data)?;
+    let from = from.unwrap_or_default();
+    let read = replay::replay(
+        disk,
+        data,
+        log,
+        |told| {
+            if (told.segment, told.offset) < (from.segment, from.offset) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            Ok(tell(dumped(told)))
+        },
+        |segment| {
+            segment
+                .refused()
+                .map_or(Ok(()), |damage| Err(Stopped::Damage(damage)))
+        },
+    );
+    match read {
+        Ok(()) => Ok(()),
+        Err(Stopped::Disk(error)) => Err(error.into()),
+        Err(Stopped::Damage(Damage { path, offset, why })) => {
+            Err(CheckError::Damaged { path, offset, why })
+        }
+    }
+}
+
+fn dumped(told: Told<'_>) -> DumpedRecord {
+    DumpedRecord {
+        file: told.path.to_path_buf(),
+        segment: told.segment,
+        offset: told.offset,
+        sequence: told.sequence,
+        bytes: told.frame_bytes,
+        id: Event::id(&told.record.event),
+        record: told.record,
+    }
+}
+
+fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {
+    let logs = replay::logs(disk, data)?;
+    logs.first().copied().ok_or_else(|| CheckError::NoLog {
+        data: data.to_path_buf(),
+    })
+}

@@ -1,0 +1,315 @@
+//! The store as its callers hold it: wishes go into the writer's mailbox, records are read here.
+//!
+//! The writer's thread looks things up in the index and never waits for a reader. Files are read on
+//! the caller's side: for a claim at once, since the records were mostly written a moment ago; for
+//! views and lists on tokio's threads for blocking work.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{SyncSender, TrySendError},
+    },
+    thread::JoinHandle,
+};
+
+use sandhog_model::{
+    Amend, ClaimRequest, Event, IdMint, Job, JobId, Letter, Rejected, Settlement, State, Token,
+};
+use tokio::sync::{Notify, broadcast, oneshot, watch};
+
+use super::{
+    history::job_at,
+    segments::SegmentFiles,
+    views,
+    wish::{Known, LeaseRef, Reply, Wish},
+};
+use crate::{
+    clock::Clock,
+    entropy::Entropy,
+    store::{
+        Answer, Claimed, DeadRow, Inspect, JobChange, JobFilter, JobRow, JobView, LeasedJob, Page,
+        PageRequest, QueueRow, Store, StoreError, StoreStats, dead::DeadStore,
+    },
+};
+
+/// The embedded store: one log, its index and the dead letters, served by one thread.
+pub struct Wal {
+    /// Bounded: when it is full the caller hears [`StoreError::Busy`]. `None` only while dropping.
+    pub(super) mailbox: Option<SyncSender<Wish>>,
+    pub(super) mailbox_size: usize,
+    pub(super) files: Arc<SegmentFiles>,
+    pub(super) dead: Arc<DeadStore>,
+    pub(super) mint: Mutex<IdMint>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) ready: Arc<Notify>,
+    pub(super) changes: broadcast::Sender<JobChange>,
+    pub(super) poison: watch::Receiver<Option<String>>,
+    pub(super) thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for Wal {
+    fn drop(&mut self) {
+        // The writer ends when no mailbox is left; the directory is free when it has.
+        self.mailbox = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Wal {
+    async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let mailbox = self.mailbox.as_ref().ok_or(StoreError::Closed)?;
+        mailbox.try_send(wish(reply)).map_err(|full| match full {
+            TrySendError::Full(_) => StoreError::Busy {
+                waiting: self.mailbox_size,
+            },
+            TrySendError::Disconnected(_) => StoreError::Closed,
+        })?;
+        answer.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {
+        self.ask(|reply| Wish::Look(ids, reply)).await
+    }
+
+    fn leased(&self, lease: &LeaseRef) -> Result<LeasedJob, StoreError> {
+        let read = |at| self.files.read(at);
+        let job = job_at(lease.id, lease.enqueued, read)?;
+        let checkpoint = match lease.checkpoint.map(read).transpose()? {
+            Some(record) => match record.event {
+                Event::Checkpointed { bytes, .. } => Some(bytes),
+                _ => None,
+            },
+            None => None,
+        };
+        Ok(LeasedJob {
+            job,
+            token: lease.token,
+            attempt: lease.attempt,
+            checkpoint,
+        })
+    }
+
+    async fn page(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>, StoreError> {
+        let limit = page.limit.clamp(1, 1000);
+        let before = page.cursor.as_deref().map(parse_cursor).transpose()?;
+        // One more than shown tells whether there is a next page.
+        let mut found = match filter.parent {
+            Some(parent) => self.children(parent, &filter, before).await?,
+            None => self.scan(&filter, before, limit + 1).await?,
+        };
+        let more = found.len() > limit;
+        found.truncate(limit);
+        let next = found
+            .last()
+            .filter(|_| more)
+            .map(|known| known.id.to_string());
+        let files = self.files.clone();
+        let rows = on_blocking_thread(move || {
+            Ok(found
+                .iter()
+                .map(|known| views::row(known, |at| files.read(at)))
+                .collect())
+        })
+        .await?;
+        Ok(Page { rows, next })
+    }
+
+    async fn scan(
+        &self,
+        filter: &JobFilter,
+        mut before: Option<JobId>,
+        wanted: usize,
+    ) -> Result<Vec<Known>, StoreError> {
+        let mut found = Vec::new();
+        loop {
+            let scanned = self
+                .ask(|reply| Wish::Scan {
+                    filter: filter.clone(),
+                    before,
+                    limit: wanted - found.len(),
+                    reply,
+                })
+                .await?;
+            found.extend(scanned.found);
+            before = scanned.resume;
+            if before.is_none() || found.len() >= wanted {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// A parent's jobs stand in its own record, so no index of parents is needed.
+    async fn children(
+        &self,
+        parent: JobId,
+        filter: &JobFilter,
+        before: Option<JobId>,
+    ) -> Result<Vec<Known>, StoreError> {
+        let Some(known) = self.look(vec![parent]).await?.pop() else {
+            return Ok(Vec::new());
+        };
+        let files = self.files.clone();
+        let ids = on_blocking_thread(move || views::children(&known, before, |at| files.read(at)))
+            .await?;
+        let mut found = self.look(ids).await?;
+        found.retain(|known| views::matches(filter, &known.entry, known.state));
+        Ok(found)
+    }
+}
+
+impl Store for Wal {
+    fn mint(&self) -> JobId {
+        let wall = self.clock.now().wall;
+        let entropy = self.entropy.next();
+        self.mint
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next(wall, entropy)
+    }
+
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+        Box::pin(self.ask(|reply| Wish::Enqueue(jobs, reply)))
+    }
+
+    fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed> {
+        Box::pin(async move {
+            let claimed = self.ask(|reply| Wish::Claim(request, reply)).await?;
+            let mut jobs = Vec::with_capacity(claimed.leases.len());
+            for lease in &claimed.leases {
+                match self.leased(lease) {
+                    Ok(job) => jobs.push(job),
+                    // Its lease runs out; in the end it is listed as it is.
+                    Err(error) => {
+                        tracing::error!(id = %lease.id, %error, "a leased job cannot be read");
+                    }
+                }
+            }
+            Ok(Claimed {
+                jobs,
+                next_due: claimed.next_due,
+            })
+        })
+    }
+
+    fn checkpoint(&self, id: JobId, token: Token, bytes: Vec<u8>) -> Answer<'_, ()> {
+        Box::pin(self.ask(move |reply| Wish::Checkpoint {
+            id,
+            token,
+            bytes,
+            reply,
+        }))
+    }
+
+    fn settle(&self, reports: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>> {
+        Box::pin(self.ask(|reply| Wish::Settle(reports, reply)))
+    }
+
+    fn renew(&self, leases: Vec<(JobId, Token)>) -> Answer<'_, Vec<(JobId, Token)>> {
+        Box::pin(self.ask(|reply| Wish::Renew(leases, reply)))
+    }
+
+    fn sweep(&self) -> Answer<'_, usize> {
+        Box::pin(self.ask(Wish::Sweep))
+    }
+
+    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
+        Box::pin(self.ask(|reply| Wish::Amend(wish, reply)))
+    }
+
+    fn ready(&self) -> Arc<Notify> {
+        self.ready.clone()
+    }
+
+    fn poisoned(&self) -> Pin<Box<dyn Future<Output = String> + Send + '_>> {
+        let mut poison = self.poison.clone();
+        Box::pin(async move {
+            if let Ok(cause) = poison.wait_for(Option::is_some).await
+                && let Some(cause) = cause.clone()
+            {
+                return cause;
+            }
+            // A store that was closed in good order never gets poisoned.
+            std::future::pending().await
+        })
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        Box::pin(async move {
+            match self.ask(Wish::Close).await {
+                Err(StoreError::Closed) => Ok(()),
+                other => other,
+            }
+        })
+    }
+}
+
+impl Inspect for Wal {
+    fn job(&self, id: JobId) -> Answer<'_, Option<JobView>> {
+        Box::pin(async move {
+            let Some(known) = self.look(vec![id]).await?.pop() else {
+                return Ok(None);
+            };
+            let files = self.files.clone();
+            on_blocking_thread(move || views::view(&known, |at| files.read(at)).map(Some)).await
+        })
+    }
+
+    fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>> {
+        Box::pin(self.page(filter, page))
+    }
+
+    fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
+        Box::pin(self.ask(Wish::Queues))
+    }
+
+    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
+        Box::pin(async move {
+            self.dead
+                .list(&filter, &page)
+                .map_err(|bad| Rejected::Invalid(bad.to_string()).into())
+        })
+    }
+
+    fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>> {
+        Box::pin(async move {
+            let dead = self.dead.clone();
+            on_blocking_thread(move || dead.letter(id)).await
+        })
+    }
+
+    fn stats(&self) -> Answer<'_, StoreStats> {
+        Box::pin(self.ask(Wish::Stats))
+    }
+
+    fn changes(&self) -> broadcast::Receiver<JobChange> {
+        self.changes.subscribe()
+    }
+}
+
+async fn on_blocking_thread<T: Send + 'static>(
+    read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    match tokio::task::spawn_blocking(read).await {
+        Ok(answer) => answer,
+        Err(ended) => match ended.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Closed),
+        },
+    }
+}
+
+fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
+    text.parse().map_err(|_| {
+        let shown: String = text.chars().take(64).collect();
+        Rejected::Invalid(format!(
+            "{shown:?} is no cursor: use the `next` of an earlier page"
+        ))
+        .into()
+    })
+}

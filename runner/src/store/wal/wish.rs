@@ -1,0 +1,68 @@
+//! What callers put into the writer's mailbox, each with the place its answer goes.
+
+use sandhog_model::{
+    Amend, ClaimRequest, Entry, Job, JobId, RecordAt, Rejected, Settlement, State, Token, UnixMs,
+};
+use tokio::sync::oneshot;
+
+use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
+
+/// Where an answer goes. A caller that went away loses its answer, not its wish.
+pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// A lease as the writer gives it: the caller reads the job itself.
+#[derive(Debug, Clone)]
+pub(super) struct LeaseRef {
+    pub(super) id: JobId,
+    pub(super) token: Token,
+    pub(super) attempt: u32,
+    pub(super) enqueued: RecordAt,
+    pub(super) checkpoint: Option<RecordAt>,
+}
+
+/// What a claim gave.
+pub(super) struct Leases {
+    pub(super) leases: Vec<LeaseRef>,
+    pub(super) next_due: Option<UnixMs>,
+}
+
+/// A job as the index knows it.
+#[derive(Debug, Clone)]
+pub(super) struct Known {
+    pub(super) id: JobId,
+    pub(super) entry: Entry,
+    pub(super) state: State,
+}
+
+/// A part of a scan through the index.
+pub(super) struct Scanned {
+    pub(super) found: Vec<Known>,
+    /// Where to go on, when there may be more.
+    pub(super) resume: Option<JobId>,
+}
+
+/// One wish.
+pub(super) enum Wish {
+    Enqueue(Vec<Job>, Reply<Vec<Result<JobId, Rejected>>>),
+    Claim(ClaimRequest, Reply<Leases>),
+    Checkpoint {
+        id: JobId,
+        token: Token,
+        bytes: Vec<u8>,
+        reply: Reply<()>,
+    },
+    Settle(Vec<Settlement>, Reply<Vec<Result<State, Rejected>>>),
+    Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
+    Sweep(Reply<usize>),
+    Amend(Amend, Reply<Option<State>>),
+    Look(Vec<JobId>, Reply<Vec<Known>>),
+    Scan {
+        filter: JobFilter,
+        before: Option<JobId>,
+        limit: usize,
+        reply: Reply<Scanned>,
+    },
+    Queues(Reply<Vec<QueueRow>>),
+    Stats(Reply<StoreStats>),
+    Close(Reply<()>),
+}
