@@ -73,18 +73,50 @@ const fn room(
     Room { name, may, not }
 }
 
+/// What others may find behind `crate::ROOM::NAME`.
+struct Doors<'a> {
+    tree: &'a Tree,
+    modules: Vec<Vec<String>>,
+}
+
+impl Doors<'_> {
+    /// Whether a path goes through a room's inner module instead of what the room shows.
+    fn inside(&self, path: &[String]) -> bool {
+        let Some([room, name]) = path.get(1..3) else {
+            return false;
+        };
+        let module = [room.clone(), name.clone()];
+        let is_module = self.modules.iter().any(|known| known == &module);
+        is_module && (path.len() > 3 || !self.shows(room, name))
+    }
+
+    /// Whether a room's own file re-exports something of that name from one of its modules.
+    fn shows(&self, room: &str, name: &str) -> bool {
+        let own = format!("runner/src/{room}/mod.rs");
+        let file = self.tree.rust.iter().find(|file| file.path == own);
+        let facts = file.and_then(|file| file.facts.as_ref().ok());
+        facts.is_some_and(|facts| {
+            let mut paths = facts.used.iter().map(|used| &used.path);
+            paths.any(|path| path.len() > 1 && path.last().is_some_and(|last| last == name))
+        })
+    }
+}
+
 /// Every import against the table.
 pub(crate) fn check(tree: &Tree, findings: &mut Vec<Finding>) {
-    let modules: Vec<Vec<String>> = tree
+    let modules = tree
         .rust
         .iter()
-        .filter_map(|file| runner_module(&file.path))
-        .collect();
+        .filter_map(|file| runner_module(&file.path));
+    let doors = Doors {
+        tree,
+        modules: modules.collect(),
+    };
     for file in &tree.rust {
         if file.path.starts_with("runner/model/src/") {
             pure(file, findings);
         } else if let Some(module) = runner_module(&file.path) {
-            runner(file, &module, &modules, findings);
+            runner(file, &module, &doors, findings);
         }
     }
 }
@@ -103,7 +135,7 @@ fn pure(file: &Rust, findings: &mut Vec<Finding>) {
     }
 }
 
-fn runner(file: &Rust, module: &[String], modules: &[Vec<String>], findings: &mut Vec<Finding>) {
+fn runner(file: &Rust, module: &[String], doors: &Doors<'_>, findings: &mut Vec<Finding>) {
     let name = module.first().map_or("lib", String::as_str);
     if matches!(name, "lib" | "main") {
         return;
@@ -114,18 +146,26 @@ fn runner(file: &Rust, module: &[String], modules: &[Vec<String>], findings: &mu
         return;
     };
     let Ok(facts) = &file.facts else { return };
+    let imports = facts.used.iter().map(|used| used.path.as_slice());
+    let bare: Vec<&String> = imports
+        .filter_map(|path| match path {
+            [root, room] if root == "crate" => Some(room),
+            _ => None,
+        })
+        .collect();
     for used in facts.used.iter().filter(|used| !used.test) {
-        let whole = used.path.join("::");
+        let path = from_root(&used.path, &bare);
+        let whole = path.join("::");
         for barred in room.not {
             if whole == *barred || whole.starts_with(&format!("{barred}::")) {
                 let what = format!("`{name}` does not know `{barred}` (layer table)");
                 findings.push(finding(file, used.line, "layer", &what));
             }
         }
-        if !matches!(used.path[0].as_str(), "crate" | "sandhog") || used.path.len() < 2 {
+        if !matches!(path[0].as_str(), "crate" | "sandhog") || path.len() < 2 {
             continue;
         }
-        let other = used.path[1].as_str();
+        let other = path[1].as_str();
         let is_room = ROOMS.iter().any(|room| room.name == other);
         if other == name || !is_room {
             continue;
@@ -135,16 +175,22 @@ fn runner(file: &Rust, module: &[String], modules: &[Vec<String>], findings: &mu
             let what = format!("`{name}` imports `{other}`: imports run one way (layer table)");
             findings.push(finding(file, used.line, "layer", &what));
         }
-        let inside = used
-            .path
-            .get(1..3)
-            .is_some_and(|start| modules.iter().any(|m| m == start));
-        if inside && CLOSED.contains(&other) && name != "app" {
+        if doors.inside(&path) && CLOSED.contains(&other) && name != "app" {
             let what = format!(
                 "`{name}` reaches into `{}`: use what `{other}` shows",
-                used.path[1..3].join("::")
+                path[1..3].join("::")
             );
             findings.push(finding(file, used.line, "layer", &what));
         }
     }
+}
+
+/// A path from the crate's root: `store::wal` after `use crate::store` is `crate::store::wal`.
+fn from_root(path: &[String], bare: &[&String]) -> Vec<String> {
+    let mut whole = Vec::with_capacity(path.len() + 1);
+    if bare.contains(&&path[0]) {
+        whole.push("crate".to_owned());
+    }
+    whole.extend_from_slice(path);
+    whole
 }

@@ -173,14 +173,30 @@ fn imports_against_the_layers_are_found() {
 #[test]
 fn reaching_into_a_room_is_found() {
     let wal = (STORE, "//! Doc.\n");
-    let api = "runner/src/api/mod.rs";
-    let reach = "//! Doc.\nuse crate::store::wal::Segment;\n";
-    assert_eq!(broken_in(&[wal, (api, reach)]), ["layer"]);
-    assert_eq!(
-        broken_in(&[wal, (api, "//! Doc.\nuse crate::store::Segment;\n")]),
-        [""; 0]
+    let store = (
+        "runner/src/store/mod.rs",
+        "//! Doc.\nmod wal;\npub use wal::{Segment, wal};\n",
     );
-    assert_eq!(broken_in(&[wal, ("runner/src/app.rs", reach)]), [""; 0]);
+    let api = "runner/src/api/mod.rs";
+    for reach in [
+        "use crate::store::wal::Segment;",
+        "use crate::store;\nfn f() { store::wal::Segment::open(); }",
+        "fn f(segment: crate::store::wal::Segment) {}",
+    ] {
+        let reach = format!("//! Doc.\n{reach}\n");
+        assert_eq!(broken_in(&[wal, (api, &reach)]), ["layer"], "{reach}");
+        let wiring = ("runner/src/app.rs", reach.as_str());
+        assert_eq!(broken_in(&[wal, wiring]), [""; 0], "{reach}");
+    }
+    let module = (api, "//! Doc.\nuse crate::store::wal;\n");
+    assert_eq!(broken_in(&[wal, module]), ["layer"]);
+    assert_eq!(
+        broken_in(&[wal, store, module]),
+        [""; 0],
+        "shown under the same name"
+    );
+    let shown = (api, "//! Doc.\nuse crate::store::Segment;\n");
+    assert_eq!(broken_in(&[wal, shown]), [""; 0]);
 }
 
 #[test]
