@@ -8,16 +8,12 @@ pub(crate) fn is_safe(address: &str) -> bool {
     scheme(address).is_none_or(|scheme| SAFE.contains(&scheme.as_str()))
 }
 
-/// What stands before the first colon, read as browsers do: they skip blanks and control characters
-/// anywhere in it, and a colon after `/`, `?` or `#` is no scheme's.
+/// What stands before the first colon; a colon after `/`, `?` or `#` is no scheme's. Browsers skip
+/// blanks and control characters in it: here they make it a scheme nobody knows.
 fn scheme(address: &str) -> Option<String> {
     let end = address.find([':', '/', '?', '#'])?;
-    let head = address[..end]
-        .chars()
-        .filter(|c| !c.is_whitespace() && !c.is_control());
-    address[end..]
-        .starts_with(':')
-        .then(|| head.collect::<String>().to_ascii_lowercase())
+    let (head, tail) = address.split_at(end);
+    tail.starts_with(':').then(|| head.to_ascii_lowercase())
 }
 
 /// The address up to its query or fragment, and the rest.

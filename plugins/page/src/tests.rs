@@ -82,6 +82,8 @@ fn headings_have_ids_of_their_own() {
             "{id} in {all}"
         );
     }
+    let taken = body("# c-1\n# c\n# c\n");
+    assert!(taken.contains("id=\"c-2\""), "{taken}");
 }
 
 #[test]
