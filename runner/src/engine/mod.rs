@@ -37,3 +37,6 @@ pub trait Running: Send + Sync + 'static {
     /// What the plugin folder offers now.
     fn catalog(&self) -> Arc<Catalog>;
 }
+
+#[cfg(test)]
+mod tests;
