@@ -156,6 +156,7 @@ fn an_open_quote_is_refused_with_its_line() {
     let error = refusal("a,b\n1,2\n3,\"4\n5,6\n");
     assert_eq!(error.code(), "bad-csv");
     assert!(error.message().contains("line 3"), "{error}");
+    assert_eq!(refusal("a\n\"x \"\"y\n").code(), "bad-csv");
 }
 
 #[test]
