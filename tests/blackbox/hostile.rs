@@ -64,10 +64,10 @@ const CASES: [Case; 13] = [
         hint: "result",
         ..case("huge", "bad-result", &["2.8 MiB", "1 MiB"])
     },
-    case("exit", "exit", &["exit"]),
+    case("exit", "exit", &["code 0"]),
     Case {
         headers: &["code=7"],
-        ..case("exit", "exit", &["exit"])
+        ..case("exit", "exit", &["code 1"])
     },
     case("permanent", "error", &["a text of the test"]),
 ];

@@ -151,25 +151,8 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
         other(phase, in_guest, error, &text, &facts)
     };
     failure.backtrace = frames(error);
-    if let (FailureKind::Trap(TrapKind::Unreachable), Some(text)) = (failure.kind, &facts.panic) {
-        failure.cause = panicked(text);
-    }
     failure.panic = facts.panic;
     failed(failure)
-}
-
-/// One line of a panic's text: a list of failures is to say more than that there was one.
-fn panicked(text: &str) -> String {
-    match text.split_once(" panicked at ") {
-        Some((_, said)) => format!(
-            "the handler panicked at {}",
-            line(&said.replacen(":\n", ": ", 1))
-        ),
-        None => format!(
-            "the handler aborted: {}",
-            line(text.lines().last().unwrap_or_default())
-        ),
-    }
 }
 
 /// Guests whose language aborts when memory is refused end in `unreachable`; a memory that is too
@@ -348,7 +331,7 @@ pub(crate) fn judge_description(
         End::Panicked(text) => host_panic(&text).cause,
     };
     Err(match panic {
-        Some(panic) if !cause.contains("panicked") => format!("{cause}: {}", line(&panic)),
-        _ => cause,
+        Some(panic) => format!("{cause}: {}", line(&panic)),
+        None => cause,
     })
 }
