@@ -1,6 +1,7 @@
 //! Sandhog: a durable job runner whose handlers are WebAssembly components.
 
 pub mod api;
+pub mod app;
 pub mod cli;
 pub mod clock;
 pub mod config;

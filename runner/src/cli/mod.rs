@@ -43,12 +43,13 @@ pub use session::{Format, Io};
 /// Do what this process was called for.
 #[must_use]
 pub fn main(rooms: &dyn Rooms) -> ExitCode {
-    let (stdout, stderr) = (io::stdout(), io::stderr());
+    // Not locked: a runner's log goes to standard error from its own threads.
+    let (stdout, mut stderr) = (io::stdout(), io::stderr());
     let mut io = Io {
         out_is_terminal: stdout.is_terminal(),
         err_is_terminal: stderr.is_terminal(),
-        out: &mut BufWriter::new(stdout.lock()),
-        err: &mut stderr.lock(),
+        out: &mut BufWriter::new(stdout),
+        err: &mut stderr,
         input: &mut io::stdin().lock(),
     };
     let environment = |name: &str| std::env::var_os(name);

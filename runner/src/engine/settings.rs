@@ -56,7 +56,11 @@ pub(super) fn resolve(job: &Job, rule: &KindRule, info: &KindInfo) -> (Limits, R
         .or(rule.timeout_ms)
         .or(info.timeout_ms)
         .unwrap_or(limits.timeout_ms);
-    let retry = job.retry.clone().or(rule.retry.clone()).or(info.retry.clone());
+    let retry = job
+        .retry
+        .clone()
+        .or(rule.retry.clone())
+        .or(info.retry.clone());
     (limits, retry)
 }
 
