@@ -33,8 +33,12 @@ const fn case(kind: &'static str, failure: &'static str, cause: &'static [&'stat
 }
 
 const CASES: [Case; 13] = [
-    case("panic", "trap:unreachable", &["a text of the test"]),
-    case("unreachable", "trap:unreachable", &["unreachable"]),
+    case(
+        "panic",
+        "trap:unreachable",
+        &["a text of the test", "violent.rs"],
+    ),
+    case("unreachable", "trap:unreachable", &["aborted"]),
     case("divide", "trap:divide-by-zero", &["zero"]),
     case("out-of-bounds", "trap:out-of-bounds", &["memory"]),
     case("recurse", "trap:stack-overflow", &["stack"]),
@@ -58,12 +62,12 @@ const CASES: [Case; 13] = [
     Case {
         headers: &["bytes=3000000"],
         hint: "result",
-        ..case("huge", "bad-result", &["3000000"])
+        ..case("huge", "bad-result", &["2.8 MiB", "1 MiB"])
     },
-    case("exit", "exit", &["exit"]),
+    case("exit", "exit", &["code 0"]),
     Case {
         headers: &["code=7"],
-        ..case("exit", "exit", &["exit"])
+        ..case("exit", "exit", &["code 1"])
     },
     case("permanent", "error", &["a text of the test"]),
 ];
@@ -164,6 +168,33 @@ fn line(case: &Case, job: &Value, took: Duration, from: u64, runner: &Runner) ->
         "| {} | {kind} | {cause} | {ms} | {from} → {to} |",
         name.trim()
     )
+}
+
+#[test]
+fn the_key_a_hint_names_is_one_that_the_settings_take() {
+    let home = hostile_home();
+    let _runner = home.start();
+    let wide = [
+        ("timeout", "\"1m\""),
+        ("memory", "\"256MiB\""),
+        ("result", "\"2MiB\""),
+    ];
+    let mut tried = 0;
+    for case in CASES.iter().filter(|case| !case.hint.is_empty()) {
+        let id = home.enqueue(&words(case));
+        let job = home.job_in(&id, "dead");
+        let hint = job["failure"]["hint"].as_str().unwrap();
+        let table = hint
+            .split_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'));
+        let (table, _) = table.unwrap_or_else(|| panic!("no table in {hint:?}"));
+        let (_, value) = wide.iter().find(|(key, _)| *key == case.hint).unwrap();
+        home.write_config(&format!("[{table}]\n{} = {value}\n", case.hint));
+        let answer = home.run(&["config", "check"]);
+        assert_eq!(answer.code, 0, "{hint:?} does not help: {}", answer.stderr);
+        tried += 1;
+    }
+    assert_eq!(tried, 5);
 }
 
 #[test]

@@ -118,6 +118,7 @@ fn printing_belongs_to_the_command_line() {
         "runner/src/cli/job.rs",
         "xtask/src/main.rs",
         "tests/kit/src/wait.rs",
+        "runner/build.rs",
     ] {
         assert_eq!(broken(path, text), [""; 0], "{path}");
     }

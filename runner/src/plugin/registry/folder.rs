@@ -144,7 +144,7 @@ fn read_whole(path: &Path, stamp: Option<Stamp>, max_file: u64) -> io::Result<Re
                 human_bytes(before.len()),
                 human_bytes(max_file)
             ),
-            "build it smaller (`opt-level = \"s\"`, `strip = \"debuginfo\"`), or raise `max_file` under [plugins] in sandhog.toml",
+            "build it smaller: `opt-level = \"s\"`, `lto = true`, `strip = \"debuginfo\"` in its release profile",
         )));
     }
     let mut bytes = Vec::new();

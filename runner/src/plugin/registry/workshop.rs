@@ -135,7 +135,7 @@ impl Workshop {
             unsafe { Component::deserialize(&self.engine, &code) }.map_err(|error| {
                 Fault::new(
                     format!("it does not fit in a sandbox: {error:#}"),
-                    "make it smaller, or raise `max_memory` under [sandbox] in sandhog.toml",
+                    "make it smaller, or raise `memory` under [limits] in sandhog.toml",
                 )
             })?;
         let linked = self.link(&component)?;

@@ -192,7 +192,7 @@ fn memory(refused: Refused, facts: &Facts<'_>) -> Failure {
             "memory-ceiling",
             "wanted more memory than one sandbox of this runner can have",
         )
-        .with_hint("raise `max_memory` under [sandbox] in sandhog.toml"),
+        .with_hint("raise `memory` under [limits] in sandhog.toml"),
     }
 }
 
@@ -306,8 +306,12 @@ fn too_large(what: String, facts: &Facts<'_>) -> Failure {
     .with_hint(raise("result", facts.kind))
 }
 
+/// Advice to raise a limit, where the settings have it: two of them can be raised for one kind alone.
 fn raise(key: &str, kind: &str) -> String {
-    format!("raise `{key}` under [kind.{kind}] in sandhog.toml")
+    match key {
+        "timeout" | "memory" => format!("raise `{key}` under [kind.{kind}] in sandhog.toml"),
+        _ => format!("raise `{key}` under [limits] in sandhog.toml"),
+    }
 }
 
 fn line(text: &str) -> String {

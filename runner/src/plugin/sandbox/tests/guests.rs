@@ -136,7 +136,7 @@ fn limits_name_the_key_to_raise() {
     assert_eq!(failure.code, "result-too-large");
     assert_eq!(
         failure.hint.as_deref(),
-        Some("raise `result` under [kind.huge] in sandhog.toml")
+        Some("raise `result` under [limits] in sandhog.toml")
     );
     assert!(matches!(
         rig.run("huge", &[("bytes", "1048576")]).outcome,
