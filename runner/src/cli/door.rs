@@ -83,7 +83,9 @@ impl Door {
                     thread::sleep(LOOK_AGAIN);
                 }
                 Err(error @ OpenError::Held { .. }) => {
-                    let why = anyhow!("{error}, which does not listen on its socket");
+                    let why = anyhow!(
+                        "{error}, which does not listen: a runner does so once its plugins are compiled"
+                    );
                     return Err(Fault::new(Exit::NoRunner, why));
                 }
                 Err(OpenError::Failed(error)) => return Err(error.into()),

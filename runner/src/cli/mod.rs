@@ -43,17 +43,21 @@ pub use session::{Format, Io};
 /// Do what this process was called for.
 #[must_use]
 pub fn main(rooms: &dyn Rooms) -> ExitCode {
-    // Not locked: a runner's log goes to standard error from its own threads.
+    of_process(rooms, std::env::args_os())
+}
+
+/// With this process's own streams. None is locked beyond one write: a runner's threads write their
+/// log beside this one, and a progress line has a thread of its own.
+fn of_process(rooms: &dyn Rooms, args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let (stdout, mut stderr) = (io::stdout(), io::stderr());
     let mut io = Io {
         out_is_terminal: stdout.is_terminal(),
         err_is_terminal: stderr.is_terminal(),
         out: &mut BufWriter::new(stdout),
         err: &mut stderr,
-        input: &mut io::stdin().lock(),
+        input: &mut io::stdin(),
     };
-    let environment = |name: &str| std::env::var_os(name);
-    run(rooms, &mut io, environment, std::env::args_os())
+    run(rooms, &mut io, |name| std::env::var_os(name), args)
 }
 
 /// The same with everything handed in.

@@ -7,6 +7,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
+        mpsc,
     },
     time::Duration,
 };
@@ -39,6 +40,15 @@ struct Answer {
 
 impl Rooms for Desk {
     fn start(&self, config: Config) -> anyhow::Result<ExitCode> {
+        // As a runner's threads do.
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            drop(io::stderr().lock());
+            drop(io::stdout().lock());
+            drop(io::stdin().lock());
+            done.send(())
+        });
+        ended.recv_timeout(Duration::from_secs(10))?;
         anyhow::ensure!(
             config.runner.workers == 3,
             "{} workers",

@@ -236,3 +236,12 @@ fn completions_come_for_every_shell() {
         );
     }
 }
+
+#[test]
+fn a_runners_threads_can_write_while_the_command_lasts() {
+    let desk = Desk::new();
+    let file = desk.file("s.toml", "[runner]\nworkers = 3\n");
+    let words = ["sandhog", "start", "--config", &file].map(OsString::from);
+    let code = of_process(&desk, words);
+    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(42)));
+}
