@@ -1,6 +1,10 @@
 //! Sandhog: a durable job runner whose handlers are WebAssembly components.
 
+pub mod api;
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod disk;
 pub mod engine;
 pub mod entropy;

@@ -1,1 +1,17 @@
-fn main() {}
+//! The program from outside: what a user types and what comes of it, on real processes and files.
+
+mod cli;
+mod crash;
+mod dead;
+mod format;
+mod happy;
+mod hostile;
+mod offline;
+mod owner;
+mod plugin_new;
+mod reload;
+mod retry;
+mod values;
+
+/// The program under test.
+pub(crate) const SANDHOG: &str = env!("CARGO_BIN_EXE_sandhog");

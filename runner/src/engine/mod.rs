@@ -1,8 +1,21 @@
-//! The engine: takes jobs in, leases them to workers, and sees every attempt to its end.
+//! The engine: leases jobs to worker threads and sees every attempt to its end.
 //!
-//! Knows nothing of files, sockets or wasmtime.
+//! Knows nothing of files, sockets or wasmtime: it holds a [`Store`], a [`Plugins`] and a
+//! [`HostFactory`] through their traits.
+//!
+//! [`Store`]: crate::store::Store
+//! [`Plugins`]: crate::plugin::Plugins
+//! [`HostFactory`]: crate::plugin::HostFactory
 
+mod lease;
+mod live;
+mod run;
+mod services;
+mod settings;
+mod settle;
+mod start;
 mod view;
+mod worker;
 
 use std::sync::Arc;
 
@@ -10,6 +23,9 @@ use sandhog_model::JobId;
 
 use crate::plugin::{Catalog, LiveView};
 
+pub use services::complete;
+pub use settings::{KindRule, Settings, door_defaults};
+pub use start::{Engine, EngineOptions, EngineParts, StartError};
 pub use view::WorkerRow;
 
 /// What others may see of a running engine.
@@ -21,3 +37,6 @@ pub trait Running: Send + Sync + 'static {
     /// What the plugin folder offers now.
     fn catalog(&self) -> Arc<Catalog>;
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,11 @@
 //!
 //! Knows nothing of stores, queues or sockets.
 
+mod bytes;
+mod capabilities;
+mod registry;
+mod sandbox;
+
 use std::{
     collections::BTreeMap,
     future::Future,
@@ -15,6 +20,10 @@ use std::{
 
 use sandhog_model::{Attempt, Job, JobId, LogLine, Outcome, RetryPolicy, Token, UnixMs};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+pub use registry::{CacheError, Registry, RegistryError, RegistryOptions, Trial, check, run_once};
+pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 
 /// One attempt to run.
 #[derive(Debug, Clone)]
@@ -81,6 +90,7 @@ impl Default for Limits {
 #[derive(Debug, Default)]
 pub struct Live {
     interrupted: AtomicBool,
+    wake: Notify,
     view: Mutex<LiveView>,
 }
 
@@ -108,6 +118,14 @@ impl Live {
     /// Stop the guest now: it ends as put back, no attempt used.
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Release);
+        self.wake.notify_one();
+    }
+
+    /// Resolves once the guest is to stop. One waiter at a time: the attempt's host.
+    pub(crate) async fn interrupt_asked(&self) {
+        while !self.is_interrupted() {
+            self.wake.notified().await;
+        }
     }
 
     /// Whether the guest is to stop.

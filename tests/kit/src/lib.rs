@@ -1,1 +1,25 @@
-//! x
+//! What the black-box tests share: a runner process to hold, its command line, inputs and checks
+//! that do not use the runner's own code.
+
+mod answer;
+mod home;
+mod inputs;
+mod ledger;
+mod picture;
+mod runner;
+pub mod wait;
+mod when;
+
+pub use answer::Answer;
+pub use home::{Home, guest, plugin};
+pub use inputs::{Photo, own, photos, shared_table, workspace};
+pub use ledger::Ledger;
+pub use picture::size_of_png;
+pub use runner::Runner;
+pub use when::millis;
+
+/// Whether the long rounds are asked for (`cargo xtask test --long`).
+#[must_use]
+pub fn long() -> bool {
+    std::env::var_os("SANDHOG_LONG").is_some_and(|value| value == "1")
+}

@@ -79,10 +79,10 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
             |(kind, queue, priority, delay, taken)| Op::Enqueue { kind, queue, priority, delay, taken }
         ),
         6 => (1..8_u8, 0..4_usize).prop_map(|(kinds, max)| Op::Claim { kinds, max }),
-        8 => (job.clone(), late.clone(), outcomes(), 0..3_usize).prop_map(
+        8 => (job.clone(), late, outcomes(), 0..3_usize).prop_map(
             |(job, late, outcome, children)| Op::Settle { job, late, outcome, children }
         ),
-        1 => (job.clone(), late.clone()).prop_map(|(job, late)| Op::Checkpoint { job, late }),
+        1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
         4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
         3 => (job, 0..3_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
         1 => Just(Op::Renew),

@@ -1,8 +1,8 @@
 //! What shares one record fits in it, or the attempt failed.
 
 use sandhog_model::{
-    Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Token,
-    UnixMs, Verdict,
+    Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Rejected,
+    Token, UnixMs, Verdict,
     codec::{FrameHead, Seal, encode_record},
     limits::{HEADERS, RESULT_AND_JOBS_BYTES},
 };
@@ -89,4 +89,14 @@ fn one_byte_more_fails_the_attempt_and_says_why() {
     assert_eq!(failure.kind, FailureKind::Limit);
     let total = (RESULT_AND_JOBS_BYTES + 1).to_string();
     assert!(failure.cause.contains(&total), "{}", failure.cause);
+}
+
+#[test]
+fn a_child_whose_id_is_taken_or_repeated_is_refused() {
+    for (ids, taken) in [([1, 2], 1), ([3, 3], 3)] {
+        let mut report = report(1, 1, Outcome::Completed(Output::default()));
+        report.children = ids.map(|id| job(id, "k", 0)).to_vec();
+        let decided = running().decide(&Command::Settle(Box::new(report)), now(10), 0);
+        assert_eq!(decided, Err(Rejected::IdTaken(JobId(taken))));
+    }
 }

@@ -1,0 +1,382 @@
+//! A store and an engine that keep jobs in a map, for the tests of the doors.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use sandhog_model::{
+    Amend, Attempt, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId, KindDefaults, Letter,
+    LogLevel, LogLine, LogSource, Output, Rejected, Settlement, State, Token, TrapKind, UnixMs,
+};
+use tokio::sync::{Notify, broadcast};
+
+use crate::{
+    api::Ctx,
+    clock::SystemClock,
+    engine::{Running, WorkerRow},
+    plugin::{Catalog, KindInfo, LiveView, Plugin, Progress},
+    store::{
+        Answer, Claimed, DeadRow, FailureRow, Inspect, JobChange, JobFilter, JobRow, JobView, Page,
+        PageRequest, QueueRow, Store, StoreError, StoreStats,
+    },
+};
+
+/// Keeps jobs in memory; a test says how they end.
+pub(crate) struct Double {
+    inner: Mutex<Inner>,
+    changes: broadcast::Sender<JobChange>,
+}
+
+#[derive(Default)]
+struct Inner {
+    mint: IdMint,
+    jobs: BTreeMap<JobId, JobView>,
+    full: bool,
+}
+
+/// A failed attempt as a trap leaves it, with text that must not reach a terminal as it is.
+pub(crate) fn trapped() -> Attempt {
+    let mut failure = Failure::new(
+        FailureKind::Trap(TrapKind::Unreachable),
+        "unreachable",
+        "the handler panicked: \u{1b}[31mred\u{7}",
+    )
+    .with_hint("see the backtrace");
+    failure.panic = Some("boom at src/lib.rs:7".into());
+    failure.backtrace = vec!["page::handle".into()];
+    Attempt {
+        number: 1,
+        token: Token(7),
+        started_at: UnixMs(1_790_000_000_000),
+        ended_at: UnixMs(1_790_000_001_500),
+        duration_us: 1_500_000,
+        digest: "ab".repeat(32),
+        plugin: "page".into(),
+        peak_memory: 3 << 20,
+        failure: Some(failure),
+        logs: vec![LogLine {
+            at_ms: 12,
+            source: LogSource::Log,
+            level: LogLevel::Warn,
+            text: "careful\u{1b}]0;title\u{7}".into(),
+            fields: vec![("row".into(), "3".into())],
+        }],
+        dropped_lines: 2,
+    }
+}
+
+impl Double {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            inner: Mutex::default(),
+            changes: broadcast::channel(64).0,
+        })
+    }
+
+    pub(crate) fn ctx(self: &Arc<Self>, running: bool) -> Ctx {
+        Ctx {
+            store: Arc::clone(self) as Arc<dyn Store>,
+            running: running.then(|| Arc::new(Engine) as Arc<dyn Running>),
+            defaults: Arc::new(|_| KindDefaults::default()),
+            clock: Arc::new(SystemClock::default()),
+            payload_bytes: 1 << 20,
+            version: "0.0.0-test",
+        }
+    }
+
+    pub(crate) fn fill_disk(&self) {
+        self.inner.lock().unwrap().full = true;
+    }
+
+    /// Jobs that wait, with their kinds.
+    pub(crate) fn waiting(&self) -> Vec<(JobId, String)> {
+        let waiting = self.rows(|view| view.row.state == State::Available);
+        waiting
+            .into_iter()
+            .map(|view| (view.row.id, view.row.kind))
+            .collect()
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.inner.lock().unwrap().jobs.len()
+    }
+
+    pub(crate) fn completes(&self, id: JobId, content_type: &str, payload: &[u8]) {
+        self.ends(id, State::Completed, |view| {
+            view.output = Some(Output {
+                content_type: content_type.into(),
+                payload: payload.into(),
+            });
+        });
+    }
+
+    pub(crate) fn dies(&self, id: JobId) {
+        self.ends(id, State::Dead, |view| {
+            let attempt = trapped();
+            let failure = attempt.failure.clone().unwrap();
+            view.row.attempt = 1;
+            view.row.digest = Some(attempt.digest.clone());
+            view.row.failure = Some(FailureRow {
+                kind: failure.kind,
+                cause: failure.cause.clone(),
+                hint: failure.hint.clone(),
+            });
+            view.failure = Some(failure);
+            view.attempts.push(attempt);
+        });
+    }
+
+    fn ends(&self, id: JobId, state: State, change: impl FnOnce(&mut JobView)) {
+        let mut inner = self.inner.lock().unwrap();
+        let view = inner.jobs.get_mut(&id).unwrap();
+        view.row.state = state;
+        change(view);
+        drop(inner);
+        let _ = self.changes.send(JobChange { id, state });
+    }
+
+    fn rows(&self, keep: impl Fn(&JobView) -> bool) -> Vec<JobView> {
+        let inner = self.inner.lock().unwrap();
+        inner
+            .jobs
+            .values()
+            .rev()
+            .filter(|view| keep(view))
+            .cloned()
+            .collect()
+    }
+}
+
+fn paged<T>(rows: Vec<T>, page: &PageRequest) -> Page<T> {
+    let from = page
+        .cursor
+        .as_ref()
+        .map_or(0, |cursor| cursor.parse::<usize>().unwrap());
+    let more = rows.len() > from + page.limit;
+    Page {
+        rows: rows.into_iter().skip(from).take(page.limit).collect(),
+        next: more.then(|| (from + page.limit).to_string()),
+    }
+}
+
+fn now<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+fn fits(filter: &JobFilter, row: &JobRow) -> bool {
+    filter.state.is_none_or(|state| state == row.state)
+        && filter
+            .queue
+            .as_ref()
+            .is_none_or(|queue| *queue == row.queue)
+        && filter.kind.as_ref().is_none_or(|kind| *kind == row.kind)
+}
+
+impl Inspect for Double {
+    fn job(&self, id: JobId) -> Answer<'_, Option<JobView>> {
+        now(Ok(self.inner.lock().unwrap().jobs.get(&id).cloned()))
+    }
+
+    fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>> {
+        let rows = self.rows(|view| fits(&filter, &view.row));
+        now(Ok(paged(
+            rows.into_iter().map(|view| view.row).collect(),
+            &page,
+        )))
+    }
+
+    fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
+        let mut queues: BTreeMap<String, BTreeMap<State, u64>> = BTreeMap::new();
+        for view in self.rows(|_| true) {
+            let states = queues.entry(view.row.queue).or_default();
+            *states.entry(view.row.state).or_default() += 1;
+        }
+        let rows = queues.into_iter().map(|(queue, counts)| QueueRow {
+            queue,
+            counts: counts.into_iter().collect(),
+        });
+        now(Ok(rows.collect()))
+    }
+
+    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
+        let rows = self.rows(|view| view.row.state == State::Dead && fits(&filter, &view.row));
+        let rows = rows.into_iter().map(|view| DeadRow {
+            id: view.row.id,
+            kind: view.row.kind,
+            queue: view.row.queue,
+            died_at: view.row.at,
+            attempts: view.row.attempt,
+            max_attempts: view.row.max_attempts,
+            failure: view.row.failure.unwrap(),
+            digest: view.row.digest,
+        });
+        now(Ok(paged(rows.collect(), &page)))
+    }
+
+    fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>> {
+        let found = self.rows(|view| view.row.id == id && view.row.state == State::Dead);
+        now(Ok(found.into_iter().next().map(|view| Letter {
+            job: view.job,
+            attempts: view.attempts,
+            died_at: view.row.at,
+            token: Token(7),
+            losses: view.losses,
+        })))
+    }
+
+    fn stats(&self) -> Answer<'_, StoreStats> {
+        now(Ok(StoreStats {
+            durability: "none".into(),
+            ..StoreStats::default()
+        }))
+    }
+
+    fn changes(&self) -> broadcast::Receiver<JobChange> {
+        self.changes.subscribe()
+    }
+}
+
+impl Store for Double {
+    fn mint(&self) -> JobId {
+        let mut inner = self.inner.lock().unwrap();
+        inner.mint.next(UnixMs(1_790_000_000_000), 5)
+    }
+
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+        let mut inner = self.inner.lock().unwrap();
+        if inner.full {
+            let path = "logs/1.seg".into();
+            return now(Err(StoreError::Full { path }));
+        }
+        let ids = jobs.into_iter().map(|job| {
+            let row = JobRow {
+                id: job.id,
+                kind: job.kind.clone(),
+                queue: job.queue.clone(),
+                state: State::Available,
+                attempt: 0,
+                max_attempts: 25,
+                priority: job.priority,
+                at: job.due,
+                failure: None,
+                digest: None,
+                parent: job.parent,
+            };
+            let id = job.id;
+            let view = JobView {
+                row,
+                job,
+                attempts: Vec::new(),
+                output: None,
+                reason: None,
+                failure: None,
+                children: Vec::new(),
+                losses: 0,
+            };
+            inner.jobs.insert(id, view);
+            Ok(id)
+        });
+        let ids = ids.collect();
+        now(Ok(ids))
+    }
+
+    fn claim(&self, _: ClaimRequest) -> Answer<'_, Claimed> {
+        now(Ok(Claimed::default()))
+    }
+
+    fn checkpoint(&self, _: JobId, _: Token, _: Vec<u8>) -> Answer<'_, ()> {
+        now(Ok(()))
+    }
+
+    fn settle(&self, _: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>> {
+        now(Ok(Vec::new()))
+    }
+
+    fn renew(&self, _: Vec<(JobId, Token)>) -> Answer<'_, Vec<(JobId, Token)>> {
+        now(Ok(Vec::new()))
+    }
+
+    fn sweep(&self) -> Answer<'_, usize> {
+        now(Ok(0))
+    }
+
+    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
+        let mut inner = self.inner.lock().unwrap();
+        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = wish;
+        let Some(view) = inner.jobs.get_mut(&id) else {
+            return now(Err(Rejected::NoSuchJob(id).into()));
+        };
+        let dead = view.row.state == State::Dead;
+        if dead == matches!(wish, Amend::Retry(_)) {
+            let state = view.row.state;
+            let wish = "retry";
+            return now(Err(Rejected::WrongState { id, state, wish }.into()));
+        }
+        if matches!(wish, Amend::Delete(_)) {
+            inner.jobs.remove(&id);
+            return now(Ok(None));
+        }
+        view.row.state = State::Available;
+        now(Ok(Some(State::Available)))
+    }
+
+    fn ready(&self) -> Arc<Notify> {
+        Arc::default()
+    }
+
+    fn poisoned(&self) -> Pin<Box<dyn Future<Output = String> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        now(Ok(()))
+    }
+}
+
+/// An engine with one idle worker and one plugin, `page`.
+struct Engine;
+
+impl Running for Engine {
+    fn live(&self, _: JobId) -> Option<LiveView> {
+        Some(LiveView {
+            progress: Some(Progress {
+                done: 1,
+                total: Some(4),
+                note: Some("first\u{1b}[2J".into()),
+            }),
+            logs: trapped().logs,
+        })
+    }
+
+    fn workers(&self) -> Vec<WorkerRow> {
+        vec![WorkerRow {
+            number: 0,
+            slots: 4,
+            running: Vec::new(),
+            ended: 9,
+        }]
+    }
+
+    fn catalog(&self) -> Arc<Catalog> {
+        let plugin = Plugin {
+            name: "page".into(),
+            file: "plugins/page.wasm".into(),
+            digest: "ab".repeat(32),
+            size: 120_000,
+            sdk: "sandhog-sdk 0.1.0".into(),
+            kinds: vec![KindInfo {
+                kind: "page".into(),
+                summary: "Markdown to HTML".into(),
+                ..KindInfo::default()
+            }],
+            code: "code/ab".into(),
+            cached: true,
+        };
+        let mut catalog = Catalog::default();
+        catalog.plugins.insert("page".into(), Arc::new(plugin));
+        Arc::new(catalog)
+    }
+}

@@ -1,0 +1,235 @@
+//! What each request does. The socket and the offline path both come through here.
+
+mod waiting;
+
+use sandhog_model::{Amend, Attempt, JobId, LogLine, NewJob, job::Bounds};
+
+use super::{
+    ApiError, AttemptLogs, Ctx, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, QueueView, Reply,
+    Request, Response, RunnerStats, Stats,
+};
+use crate::store::{JobView, PageRequest};
+
+/// Most ids in one requeue or delete, and most rows of a page.
+const ROWS: usize = 1_000;
+
+/// Do what a request asks.
+pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
+    match request {
+        Request::Ping => Ok(Response::Pong(Pong {
+            version: ctx.version.into(),
+            pid: std::process::id(),
+        })),
+        Request::Enqueue { jobs } => enqueue(ctx, jobs).await,
+        Request::Job { id } => {
+            let mut view = job(ctx, id).await?;
+            keep_latest_logs(&mut view.attempts);
+            Ok(Response::Job(Box::new(view)))
+        }
+        Request::Jobs { filter, page } => {
+            let rows = ctx.store.jobs(filter, checked(page)?).await?;
+            Ok(Response::Jobs(rows))
+        }
+        Request::Logs { id, attempt } => logs(ctx, id, attempt).await.map(Response::Logs),
+        Request::Retry { id } => retry(ctx, id).await,
+        Request::Wait { id, timeout_ms } => waiting::wait(ctx, id, timeout_ms)
+            .await
+            .map(|waited| Response::Waited(Box::new(waited))),
+        Request::Queues => queues(ctx).await,
+        Request::Dead { filter, page } => {
+            if filter.parent.is_some() {
+                return Err(invalid("dead letters are not listed by parent"));
+            }
+            let rows = ctx.store.dead(filter, checked(page)?).await?;
+            Ok(Response::Dead(rows))
+        }
+        Request::Letter { id } => {
+            let letter = ctx.store.letter(id).await?;
+            let mut letter = letter.ok_or_else(|| {
+                ApiError::new(
+                    ErrorCode::NotFound,
+                    format!("no dead letter of job {id} here"),
+                )
+            })?;
+            keep_latest_logs(&mut letter.attempts);
+            Ok(Response::Letter(Box::new(letter)))
+        }
+        Request::Requeue { ids } => amend(ctx, ids, Amend::Requeue).await,
+        Request::Delete { ids } => amend(ctx, ids, Amend::Delete).await,
+        Request::Plugins => match &ctx.running {
+            Some(running) => Ok(Response::Plugins(Plugins {
+                catalog: (*running.catalog()).clone(),
+            })),
+            None => Err(ApiError::new(
+                ErrorCode::NoRunner,
+                "no runner watches the plugin folder",
+            )),
+        },
+        Request::Workers => Ok(Response::Workers(
+            ctx.running
+                .as_ref()
+                .map(|running| running.workers())
+                .unwrap_or_default(),
+        )),
+        Request::Stats => stats(ctx).await,
+    }
+}
+
+fn invalid(why: impl Into<String>) -> ApiError {
+    ApiError::new(ErrorCode::Invalid, why)
+}
+
+fn checked(page: PageRequest) -> Result<PageRequest, ApiError> {
+    if (1..=ROWS).contains(&page.limit) {
+        return Ok(page);
+    }
+    Err(invalid(format!(
+        "a page of {} rows: allowed is 1 to {ROWS}",
+        page.limit
+    )))
+}
+
+async fn job(ctx: &Ctx, id: JobId) -> Result<JobView, ApiError> {
+    let view = ctx.store.job(id).await?;
+    view.ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no job {id} here")))
+}
+
+/// The lines of earlier attempts are asked for one attempt at a time; together they could be larger
+/// than a frame.
+fn keep_latest_logs(attempts: &mut [Attempt]) {
+    if let Some((_, earlier)) = attempts.split_last_mut() {
+        for attempt in earlier {
+            attempt.logs = Vec::new();
+        }
+    }
+}
+
+async fn enqueue(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
+    if jobs.len() > JOBS_PER_ENQUEUE {
+        return Err(invalid(format!(
+            "{} jobs in one request: allowed are {JOBS_PER_ENQUEUE}",
+            jobs.len()
+        )));
+    }
+    let wall = ctx.clock.now().wall;
+    let bounds = Bounds {
+        payload_bytes: ctx.payload_bytes,
+    };
+    let mut answers: Vec<Result<JobId, ApiError>> = Vec::with_capacity(jobs.len());
+    let mut accepted = Vec::new();
+    let mut places = Vec::new();
+    for job in jobs {
+        if job.payload.len() > ctx.payload_bytes {
+            answers.push(Err(invalid(format!(
+                "a payload of {} bytes: allowed are {} (`limits.payload`)",
+                job.payload.len(),
+                ctx.payload_bytes
+            ))));
+            continue;
+        }
+        let defaults = (ctx.defaults)(&job.kind);
+        let id = ctx.store.mint();
+        match job.accept_within(id, wall, &defaults, bounds) {
+            Ok(job) => {
+                places.push(answers.len());
+                answers.push(Ok(id));
+                accepted.push(job);
+            }
+            Err(rejected) => answers.push(Err(rejected.into())),
+        }
+    }
+    if !accepted.is_empty() {
+        let stored = ctx.store.enqueue(accepted).await?;
+        for (place, answer) in places.into_iter().zip(stored) {
+            answers[place] = answer.map_err(ApiError::from);
+        }
+    }
+    Ok(Response::Enqueued(answers))
+}
+
+async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs, ApiError> {
+    let view = job(ctx, id).await?;
+    let live = ctx.running.as_ref().and_then(|running| running.live(id));
+    let current = view.attempts.last().map_or(0, |last| last.number) + 1;
+    if let Some(live) = live.filter(|_| attempt.is_none_or(|number| number == current)) {
+        return Ok(AttemptLogs {
+            id,
+            attempt: current,
+            running: true,
+            lines: live.logs,
+            dropped: 0,
+        });
+    }
+    // Numbers start again after a requeue; the latest of a number is meant.
+    let found = match attempt {
+        Some(number) => view.attempts.into_iter().rfind(|one| one.number == number),
+        None => view.attempts.into_iter().next_back(),
+    };
+    let Some(found) = found else {
+        let what = match attempt {
+            Some(number) => format!("job {id} has no attempt {number} that ended"),
+            None => format!("job {id} has had no attempt yet"),
+        };
+        return Err(ApiError::new(ErrorCode::NotFound, what));
+    };
+    let lines: Vec<LogLine> = found.logs;
+    Ok(AttemptLogs {
+        id,
+        attempt: found.number,
+        running: false,
+        lines,
+        dropped: found.dropped_lines,
+    })
+}
+
+async fn retry(ctx: &Ctx, id: JobId) -> Reply {
+    match ctx.store.amend(Amend::Retry(id)).await? {
+        Some(state) => Ok(Response::Retried(state)),
+        None => Err(ApiError::new(
+            ErrorCode::NotFound,
+            format!("no job {id} here"),
+        )),
+    }
+}
+
+async fn amend(ctx: &Ctx, ids: Vec<JobId>, wish: fn(JobId) -> Amend) -> Reply {
+    if ids.len() > ROWS {
+        return Err(invalid(format!(
+            "{} ids in one request: allowed are {ROWS}",
+            ids.len()
+        )));
+    }
+    let mut answers = Vec::with_capacity(ids.len());
+    for id in ids {
+        let done = ctx.store.amend(wish(id)).await;
+        answers.push(done.map(|_| id).map_err(ApiError::from));
+    }
+    Ok(Response::Amended(answers))
+}
+
+async fn queues(ctx: &Ctx) -> Reply {
+    let mut views = Vec::new();
+    for row in ctx.store.queues().await? {
+        let reason = waiting::of_queue(ctx, &row).await?;
+        views.push(QueueView { row, reason });
+    }
+    Ok(Response::Queues(views))
+}
+
+async fn stats(ctx: &Ctx) -> Reply {
+    let store = ctx.store.stats().await?;
+    let runner = ctx.running.as_ref().map(|running| {
+        let catalog = running.catalog();
+        RunnerStats {
+            pid: std::process::id(),
+            workers: running.workers(),
+            plugins: catalog.plugins.len(),
+            problems: catalog.problems.len(),
+        }
+    });
+    Ok(Response::Stats(Box::new(Stats {
+        version: ctx.version.into(),
+        store,
+        runner,
+    })))
+}

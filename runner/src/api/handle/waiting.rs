@@ -1,0 +1,116 @@
+//! Waiting for a job's end, and why jobs wait.
+
+use std::{collections::BTreeSet, future::Future, pin::pin, time::Duration};
+
+use sandhog_model::{JobId, State};
+use tokio::{
+    sync::broadcast::{self, error::RecvError},
+    time::{Instant, timeout_at},
+};
+
+use super::{ROWS, job, keep_latest_logs};
+use crate::{
+    api::{ApiError, Ctx, ErrorCode, WAIT_MS, Waited},
+    store::{JobChange, JobFilter, PageRequest, QueueRow},
+};
+
+/// How a job stands once it ended, or when the time is over.
+pub(super) async fn wait(ctx: &Ctx, id: JobId, timeout_ms: u64) -> Result<Waited, ApiError> {
+    let deadline = Instant::now() + Duration::from_millis(timeout_ms.min(WAIT_MS));
+    // Before the first look, so that no change falls between the two.
+    let mut changes = ctx.store.changes();
+    loop {
+        let mut view = job(ctx, id).await?;
+        if view.row.state.is_final() {
+            keep_latest_logs(&mut view.attempts);
+            return Ok(Waited {
+                row: view.row.clone(),
+                progress: None,
+                reason: None,
+                ended: Some(view),
+            });
+        }
+        let Some(running) = &ctx.running else {
+            return Err(ApiError::new(
+                ErrorCode::NoRunner,
+                format!(
+                    "job {id} is {} and no runner is up to run it",
+                    view.row.state
+                ),
+            ));
+        };
+        let changed = pin!(changed(&mut changes, id));
+        if told(deadline, changed).await {
+            continue;
+        }
+        let reason = (view.row.state == State::Available)
+            .then(|| unserved(ctx, [view.row.kind.as_str()].into_iter()))
+            .flatten();
+        return Ok(Waited {
+            progress: running.live(id).and_then(|live| live.progress),
+            row: view.row,
+            reason,
+            ended: None,
+        });
+    }
+}
+
+async fn told(deadline: Instant, changed: impl Future<Output = ()>) -> bool {
+    timeout_at(deadline, changed).await.is_ok()
+}
+
+/// Resolves when the job may have changed.
+async fn changed(changes: &mut broadcast::Receiver<JobChange>, id: JobId) {
+    loop {
+        match changes.recv().await {
+            Ok(change) if change.id != id => {}
+            // Missed changes may have been this job's.
+            Ok(_) | Err(RecvError::Lagged(_)) => return,
+            // The store is closing: nothing will change any more.
+            Err(RecvError::Closed) => std::future::pending().await,
+        }
+    }
+}
+
+/// Why due jobs of a queue wait, when it is not for a free worker.
+pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>, ApiError> {
+    let due = row
+        .counts
+        .iter()
+        .any(|(state, count)| *state == State::Available && *count > 0);
+    if !due {
+        return Ok(None);
+    }
+    if ctx.running.is_none() {
+        return Ok(Some("no runner is up: `sandhog start`".into()));
+    }
+    // The newest thousand stand for all: a kind that only older jobs have is told once those are
+    // done.
+    let filter = JobFilter {
+        state: Some(State::Available),
+        queue: Some(row.queue.clone()),
+        ..JobFilter::default()
+    };
+    let page = PageRequest {
+        limit: ROWS,
+        cursor: None,
+    };
+    let rows = ctx.store.jobs(filter, page).await?.rows;
+    let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
+    Ok(unserved(ctx, kinds.into_iter()))
+}
+
+/// The sentence that names the kinds without a plugin, if there are any.
+fn unserved<'a>(ctx: &Ctx, kinds: impl Iterator<Item = &'a str>) -> Option<String> {
+    let catalog = ctx.running.as_ref()?.catalog();
+    let missing: Vec<&str> = kinds
+        .filter(|kind| catalog.serving(kind).is_none())
+        .collect();
+    if missing.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "no plugin serves {}: see `sandhog plugin ls`",
+        missing.join(", ")
+    ))
+}

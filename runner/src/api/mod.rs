@@ -1,0 +1,55 @@
+//! What a running runner answers to: requests over a Unix socket in the data directory.
+//!
+//! [`handle`] is the only implementation of each request; the socket and the offline path both go
+//! through it. Knows nothing of how stores keep jobs or how attempts run.
+
+mod client;
+mod error;
+mod frame;
+mod handle;
+mod request;
+mod response;
+mod serve;
+mod socket;
+
+use std::sync::Arc;
+
+use sandhog_model::KindDefaults;
+
+use crate::{clock::Clock, engine::Running, store::Store};
+
+pub use client::{CallError, Client, ConnectError};
+pub use error::{ApiError, ErrorCode};
+pub use frame::FRAME_BYTES;
+pub use handle::handle;
+pub use request::{JOBS_PER_ENQUEUE, Request, WAIT_MS};
+pub use response::{AttemptLogs, Plugins, Pong, QueueView, Response, RunnerStats, Stats, Waited};
+pub use serve::{BindError, Handle, Options, Server};
+
+/// The socket's file name in the data directory.
+pub const SOCKET_NAME: &str = "sandhog.sock";
+
+/// What [`handle`] works on.
+#[derive(Clone)]
+pub struct Ctx {
+    /// Where the jobs are.
+    pub store: Arc<dyn Store>,
+    /// The engine, when this process runs one.
+    pub running: Option<Arc<dyn Running>>,
+    /// What the operator and the handler say of a kind.
+    pub defaults: Arc<dyn Fn(&str) -> KindDefaults + Send + Sync>,
+    /// The clocks.
+    pub clock: Arc<dyn Clock>,
+    /// Largest payload of a job, in bytes.
+    pub payload_bytes: usize,
+    /// This program's version.
+    pub version: &'static str,
+}
+
+/// An answer, or why there is none.
+pub type Reply = Result<Response, ApiError>;
+
+#[cfg(test)]
+pub(crate) mod double;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! What is answered.
+
+use sandhog_model::{JobId, Letter, LogLine, State};
+use serde::{Deserialize, Serialize};
+
+use super::ApiError;
+use crate::{
+    engine::WorkerRow,
+    plugin::{Catalog, Progress},
+    store::{DeadRow, JobRow, JobView, Page, QueueRow, StoreStats},
+};
+
+/// A response; each request has one of the same name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Response {
+    /// Who is there.
+    Pong(Pong),
+    /// One answer per job, in their order. Durable.
+    Enqueued(Vec<Result<JobId, ApiError>>),
+    /// One job. Of its attempts only the latest keeps its log lines.
+    Job(Box<JobView>),
+    /// Jobs.
+    Jobs(Page<JobRow>),
+    /// Log lines.
+    Logs(AttemptLogs),
+    /// The job's state after the retry.
+    Retried(State),
+    /// How the job stands.
+    Waited(Box<Waited>),
+    /// Queues.
+    Queues(Vec<QueueView>),
+    /// Dead letters.
+    Dead(Page<DeadRow>),
+    /// A dead letter. Of its attempts only the latest keeps its log lines.
+    Letter(Box<Letter>),
+    /// One answer per id, in their order.
+    Amended(Vec<Result<JobId, ApiError>>),
+    /// What the plugin folder offers; `None` when no runner watches it.
+    Plugins(Plugins),
+    /// The worker threads; none when no runner is up.
+    Workers(Vec<WorkerRow>),
+    /// Everything at a glance.
+    Stats(Box<Stats>),
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pong {
+    /// The program's version.
+    pub version: String,
+    /// The process.
+    pub pid: u32,
+}
+
+/// The log lines of one attempt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttemptLogs {
+    /// The job.
+    pub id: JobId,
+    /// The attempt's number.
+    pub attempt: u32,
+    /// Whether it still runs.
+    pub running: bool,
+    /// The lines, in order.
+    pub lines: Vec<LogLine>,
+    /// Lines left out because the attempt was over its log limit.
+    pub dropped: u64,
+}
+
+/// How a job that someone waits for stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Waited {
+    /// The short of it.
+    pub row: JobRow,
+    /// What the running attempt last reported.
+    pub progress: Option<Progress>,
+    /// Why it waits although it is due, when known.
+    pub reason: Option<String>,
+    /// Everything about it, once it ended.
+    pub ended: Option<JobView>,
+}
+
+/// A queue, with the reason when its jobs wait for something else than a free worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueueView {
+    /// Its jobs by state.
+    pub row: QueueRow,
+    /// Why jobs wait.
+    pub reason: Option<String>,
+}
+
+/// What the plugin folder offers.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Plugins {
+    /// The plugins and what is wrong with other files.
+    pub catalog: Catalog,
+}
+
+/// Everything at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// The program's version.
+    pub version: String,
+    /// The store.
+    pub store: StoreStats,
+    /// The runner, when one is up.
+    pub runner: Option<RunnerStats>,
+}
+
+/// A running runner at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunnerStats {
+    /// The process.
+    pub pid: u32,
+    /// Worker threads.
+    pub workers: Vec<WorkerRow>,
+    /// Plugins served.
+    pub plugins: usize,
+    /// Files in the plugin folder that cannot be used.
+    pub problems: usize,
+}

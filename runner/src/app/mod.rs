@@ -1,0 +1,56 @@
+//! The composition root: the only place that knows every room and wires them together.
+
+mod logging;
+mod offline;
+mod rooms;
+mod runner;
+mod settings;
+mod signals;
+mod trial;
+
+use std::path::PathBuf;
+
+use crate::{
+    config::{self, Config},
+    plugin::{RegistryOptions, SandboxOptions},
+    store::wal::{Durability, WalOptions},
+};
+
+pub use rooms::Program;
+
+/// How the store is opened for a command.
+fn wal_options(config: &Config, command: &str) -> WalOptions {
+    let interval = config.store.interval.as_millis() as u64;
+    WalOptions {
+        durability: match config.store.durability {
+            config::Durability::Commit => Durability::Commit,
+            config::Durability::Interval => Durability::Interval(interval),
+            config::Durability::None => Durability::None,
+        },
+        segment_bytes: config.store.segment_size,
+        lease_ms: config.runner.lease.as_millis() as u64,
+        ..WalOptions::new(config.runner.data.clone(), command)
+    }
+}
+
+/// How the sandboxes of one worker thread are made.
+fn sandbox_options(config: &Config) -> SandboxOptions {
+    let of_kinds = config.kinds.values().filter_map(|kind| kind.memory);
+    SandboxOptions {
+        slots: u32::try_from(config.runner.slots).unwrap_or(u32::MAX),
+        max_memory: of_kinds.fold(config.limits.memory, u64::max),
+    }
+}
+
+/// How the plugin folder is watched.
+fn registry_options(config: &Config) -> RegistryOptions {
+    RegistryOptions {
+        sandbox: sandbox_options(config),
+        ..RegistryOptions::new(config.runner.plugins.clone(), cache_dir(config))
+    }
+}
+
+/// Where native code is kept: in the data directory, out of reach of who drops plugins.
+fn cache_dir(config: &Config) -> PathBuf {
+    config.runner.data.join("code")
+}

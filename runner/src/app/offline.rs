@@ -1,0 +1,46 @@
+//! One command on a data directory that no runner holds.
+
+use std::sync::Arc;
+
+use super::{settings::Operator, wal_options};
+use crate::{
+    api::Ctx,
+    cli::OpenError,
+    clock::SystemClock,
+    config::Config,
+    engine::door_defaults,
+    plugin::Catalog,
+    store::{lock::LockError, wal},
+};
+
+/// Open the directory without an engine. What handlers propose is not known here: jobs get it when
+/// an attempt runs.
+pub(super) fn open(config: &Config) -> Result<Ctx, OpenError> {
+    let opened = wal::open(wal_options(config, "a sandhog command"));
+    let store = opened.map_err(|error| match error {
+        wal::OpenError::Locked(LockError::Held { holder, .. }) => OpenError::Held {
+            data: config.runner.data.clone(),
+            holder: holder.map_or_else(|| "another process".to_owned(), |by| by.to_string()),
+        },
+        other => OpenError::Failed(other.into()),
+    })?;
+    Ok(context(config, store, None, |_| Arc::default()))
+}
+
+/// What requests work on: the same for a runner and for one command.
+pub(super) fn context(
+    config: &Config,
+    store: Arc<wal::Wal>,
+    running: Option<Arc<dyn crate::engine::Running>>,
+    catalog: impl Fn(&str) -> Arc<Catalog> + Send + Sync + 'static,
+) -> Ctx {
+    let operator = Operator(config.clone());
+    Ctx {
+        store,
+        running,
+        defaults: Arc::new(move |kind| door_defaults(&operator, &catalog(kind), kind)),
+        clock: Arc::new(SystemClock::default()),
+        payload_bytes: usize::try_from(config.limits.payload).unwrap_or(usize::MAX),
+        version: env!("CARGO_PKG_VERSION"),
+    }
+}

@@ -1,0 +1,123 @@
+//! A runner: store, plugins, workers and socket, from start to stop.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+
+use super::{logging, offline::context, registry_options, sandbox_options, signals::StopSignals};
+use super::{settings::Operator, wal_options};
+use crate::{
+    api,
+    clock::SystemClock,
+    config::Config,
+    engine::{Engine, EngineOptions, EngineParts, Running},
+    plugin::{Plugins, Registry, WasmHostFactory},
+    store::{
+        Store,
+        wal::{self, Wal},
+    },
+};
+
+/// Be a runner until told to stop. Ends with 1 when the store could not go on.
+pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
+    logging::start(config)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("control")
+        .enable_all()
+        .build()
+        .context("cannot start the control threads")?;
+    let code = runtime.block_on(run(config))?;
+    // Nothing of ours is left running; what a guest's file calls left behind is not waited for.
+    runtime.shutdown_background();
+    Ok(code)
+}
+
+async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+    // From here on a signal asks for a stop instead of ending the process.
+    let mut signals = StopSignals::listen().context("cannot listen for signals")?;
+    let store = open_store(config)?;
+    let registry = {
+        let options = registry_options(config);
+        tokio::task::spawn_blocking(move || Registry::start(options)).await??
+    };
+    let registry = Arc::new(registry);
+    let engine = start_engine(config, &store, &registry).await?;
+
+    let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
+    let running: Arc<dyn Running> = engine.clone();
+    let offered = registry.clone();
+    let ctx = context(config, store.clone(), Some(running), move |_| {
+        offered.catalog()
+    });
+    let serving = tokio::spawn(server.run(ctx));
+    tracing::info!(
+        data = %config.runner.data.display(),
+        plugins = %config.runner.plugins.display(),
+        kinds = registry.catalog().kinds().len(),
+        workers = config.runner.workers,
+        slots = config.runner.slots,
+        pid = std::process::id(),
+        "ready"
+    );
+
+    let poisoned = tokio::select! {
+        signal = signals.next() => {
+            let grace = config.runner.shutdown_grace;
+            tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
+            None
+        }
+        cause = store.poisoned() => {
+            tracing::error!(%cause, "the store takes nothing more: stopping");
+            Some(cause)
+        }
+    };
+    // With a poisoned store no outcome can be written: there is nothing to wait for.
+    let grace = match poisoned {
+        None => config.runner.shutdown_grace,
+        Some(_) => std::time::Duration::ZERO,
+    };
+    let hurry = async {
+        let signal = signals.next().await;
+        tracing::info!(%signal, "stopping at once");
+    };
+    engine.stop(grace, hurry).await;
+    socket.stop();
+    serving.await.context("the socket's task broke")?;
+    let closed = store.close().await;
+    if let Some(cause) = poisoned {
+        anyhow::bail!("the store failed: {cause}");
+    }
+    closed.context("cannot close the store")?;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+fn open_store(config: &Config) -> anyhow::Result<Arc<Wal>> {
+    wal::open(wal_options(config, "sandhog start")).with_context(|| {
+        let data = config.runner.data.display();
+        format!("cannot open the data directory {data}")
+    })
+}
+
+async fn start_engine(
+    config: &Config,
+    store: &Arc<Wal>,
+    registry: &Arc<Registry>,
+) -> anyhow::Result<Arc<Engine>> {
+    let hosts = WasmHostFactory::new(sandbox_options(config));
+    let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
+    let options = EngineOptions {
+        workers: config.runner.workers,
+        slots: config.runner.slots,
+        lease_ms: config.runner.lease.as_millis() as u64,
+    };
+    let parts = EngineParts {
+        store: store.clone(),
+        plugins: registry.clone(),
+        hosts: Arc::new(hosts),
+        settings: Arc::new(Operator(config.clone())),
+        clock: Arc::new(SystemClock::default()),
+    };
+    Ok(Engine::start(options, parts).await?)
+}

@@ -1,0 +1,27 @@
+//! The signals a runner minds.
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// `TERM` and `INT`: the first asks for a stop, the second for a quick one.
+pub(super) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Listen from now on.
+    pub(super) fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// The name of the next signal that comes.
+    pub(super) async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
+    }
+}

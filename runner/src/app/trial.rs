@@ -1,0 +1,40 @@
+//! Plugins looked at and tried without a store.
+
+use std::{path::PathBuf, sync::Arc};
+
+use crate::{
+    cli,
+    config::Config,
+    plugin::{self, Catalog, Live, Problem, Report, Trial},
+};
+
+/// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
+/// them a runner would take depends on its folder.
+pub(super) fn check(files: &[PathBuf]) -> Catalog {
+    let mut catalog = Catalog::default();
+    for file in files {
+        match plugin::check(file) {
+            Ok(plugin) => {
+                catalog
+                    .plugins
+                    .insert(plugin.name.clone(), Arc::new(plugin));
+            }
+            Err(problem) => catalog.problems.push(problem),
+        }
+    }
+    catalog
+}
+
+/// Run one attempt with the limits and settings the operator gives its kind.
+pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Report, Problem> {
+    plugin::run_once(Trial {
+        limits: config.limits_for(&trial.kind),
+        config: (*config.handler_config(&trial.kind)).clone(),
+        live: Arc::new(Live::default()),
+        file: trial.file,
+        kind: trial.kind,
+        payload: trial.payload,
+        content_type: trial.content_type,
+        headers: trial.headers,
+    })
+}

@@ -1,0 +1,222 @@
+//! The command line as it is written.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use sandhog_model::{JobId, State};
+
+use super::{enqueue::EnqueueArgs, plugin::PluginCommand, session::Format};
+
+const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead or discarded) · \
+2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
+5 the time of --wait is over";
+
+/// A durable job runner whose handlers are WebAssembly components.
+#[derive(Debug, Parser)]
+#[command(name = "sandhog", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+/// The options of every verb.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "For every verb")]
+pub(super) struct Global {
+    /// The settings file [default: ./sandhog.toml if there; env: SANDHOG_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// The data directory [default: sandhog-data; env: SANDHOG_DATA]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// The plugin folder [default: plugins; env: SANDHOG_PLUGINS]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) plugins: Option<PathBuf>,
+    /// How the answer is written
+    #[arg(
+        short = 'o',
+        long = "format",
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT"
+    )]
+    pub(super) format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Run jobs until told to stop
+    Start,
+    /// Hand in a job, or many
+    Enqueue(Box<EnqueueArgs>),
+    /// Look at jobs
+    #[command(subcommand)]
+    Job(JobCommand),
+    /// Look at queues
+    #[command(subcommand)]
+    Queue(QueueCommand),
+    /// Look at dead letters and bring them back
+    #[command(subcommand)]
+    Dead(DeadCommand),
+    /// Make, check and try handlers
+    #[command(subcommand)]
+    Plugin(PluginCommand),
+    /// Everything at a glance
+    Stats,
+    /// Look into the log
+    #[command(subcommand)]
+    Log(LogCommand),
+    /// Look at the settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Completions for a shell, on standard output
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Which part of a list.
+#[derive(Debug, Args)]
+pub(super) struct Paging {
+    /// Rows at most, 1 to 1000
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub(super) limit: u16,
+    /// Where to go on: the cursor that the page before ended with
+    #[arg(long)]
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum JobCommand {
+    /// Jobs, newest first
+    Ls {
+        /// Only in this state
+        #[arg(long)]
+        state: Option<State>,
+        /// Only in this queue
+        #[arg(long)]
+        queue: Option<String>,
+        /// Only of this kind
+        #[arg(long)]
+        kind: Option<String>,
+        /// Only enqueued by this job
+        #[arg(long, value_name = "ID")]
+        parent: Option<JobId>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// One job with its history
+    Show {
+        /// Which
+        id: JobId,
+    },
+    /// What an attempt logged and printed
+    Logs {
+        /// Of which job
+        id: JobId,
+        /// Of which attempt; the latest when not given
+        #[arg(long, value_name = "N")]
+        attempt: Option<u32>,
+    },
+    /// Run a waiting job now, or a completed or discarded one again
+    Retry {
+        /// Which
+        id: JobId,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum QueueCommand {
+    /// Queues with their jobs by state, and why jobs wait
+    Ls {
+        #[command(flatten)]
+        paging: Paging,
+    },
+}
+
+/// Which dead letters.
+#[derive(Debug, Args)]
+#[group(id = "which", required = true, multiple = false)]
+pub(super) struct Which {
+    /// These jobs
+    #[arg(value_name = "ID")]
+    pub(super) ids: Vec<JobId>,
+    /// All, or all that --kind and --queue leave
+    #[arg(long)]
+    pub(super) all: bool,
+}
+
+/// A choice among all.
+#[derive(Debug, Args)]
+pub(super) struct Among {
+    /// With --all: only of this kind
+    #[arg(long, conflicts_with = "ids")]
+    pub(super) kind: Option<String>,
+    /// With --all: only from this queue
+    #[arg(long, conflicts_with = "ids")]
+    pub(super) queue: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum DeadCommand {
+    /// Dead letters, newest first
+    Ls {
+        /// Only from this queue
+        #[arg(long)]
+        queue: Option<String>,
+        /// Only of this kind
+        #[arg(long)]
+        kind: Option<String>,
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// One dead letter with its whole history
+    Show {
+        /// Of which job
+        id: JobId,
+    },
+    /// Give dead jobs fresh attempts
+    Retry {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        among: Among,
+    },
+    /// Delete dead jobs with their letters
+    Rm {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        among: Among,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum LogCommand {
+    /// Read the whole log and say what is not sound; changes nothing
+    Check,
+    /// Show the records, oldest first; changes nothing
+    Dump {
+        /// Records at most, the whole log when not given
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
+        /// Only of this job
+        #[arg(long, value_name = "ID")]
+        job: Option<JobId>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ConfigCommand {
+    /// Say what is wrong with the settings; starts nothing
+    Check {
+        /// The file; when not given, the one that would be used
+        file: Option<PathBuf>,
+    },
+    /// Print the settings in force, as a file
+    Show,
+}

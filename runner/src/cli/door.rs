@@ -1,0 +1,129 @@
+//! The way to the jobs: the runner that holds the data directory, or, with none, the directory.
+
+use std::{
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::anyhow;
+use tokio::runtime::{Builder, Runtime};
+
+use super::{
+    exit::{Exit, Fault, Outcome},
+    rooms::{OpenError, Rooms},
+};
+use crate::{
+    api::{Client, ConnectError, Ctx, Request, Response, handle},
+    config::Config,
+};
+
+/// How long a directory may be held by someone who does not answer: another command that is about
+/// to end, or a runner that is about to listen.
+const HELD_WAIT: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// What a command needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// A runner.
+    Runner,
+    /// A runner, or a directory that is there.
+    Jobs,
+    /// A runner, or a directory, made when it is not there.
+    Anything,
+}
+
+/// No runner is up.
+#[derive(Debug, thiserror::Error)]
+#[error("no runner is up on {}: start one with `sandhog start`", data.display())]
+struct NoRunner {
+    data: PathBuf,
+}
+
+pub(super) enum Door {
+    Runner(Client),
+    // Boxed with its runtime: futures of the store may need one.
+    Directory(Box<(Ctx, Runtime)>),
+}
+
+impl Door {
+    pub(super) fn open(config: &Config, rooms: &dyn Rooms, need: Need) -> Outcome<Self> {
+        let data = &config.runner.data;
+        let deadline = Instant::now() + HELD_WAIT;
+        loop {
+            match Client::connect(data) {
+                Ok(client) => return Ok(Self::Runner(client)),
+                Err(ConnectError::Nobody { .. }) => {}
+                Err(error) => return Err(Fault::new(Exit::NoRunner, error)),
+            }
+            match need {
+                Need::Runner => {
+                    let data = data.clone();
+                    return Err(Fault::new(Exit::NoRunner, NoRunner { data }));
+                }
+                Need::Jobs if !data.exists() => {
+                    let why = anyhow!(
+                        "there is no data directory {}: start a runner, or name the directory with --data",
+                        data.display()
+                    );
+                    return Err(Fault::new(Exit::NoRunner, why));
+                }
+                Need::Jobs | Need::Anything => {}
+            }
+            match rooms.open(config) {
+                Ok(ctx) => {
+                    let runtime = Builder::new_current_thread()
+                        .enable_all()
+                        .build()
+                        .map_err(anyhow::Error::new)?;
+                    return Ok(Self::Directory(Box::new((ctx, runtime))));
+                }
+                Err(OpenError::Held { .. }) if Instant::now() < deadline => {
+                    thread::sleep(LOOK_AGAIN);
+                }
+                Err(error @ OpenError::Held { .. }) => {
+                    let why = anyhow!(
+                        "{error}, which does not listen: a runner does so once its plugins are compiled"
+                    );
+                    return Err(Fault::new(Exit::NoRunner, why));
+                }
+                Err(OpenError::Failed(error)) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Whether the fault is that no runner is up, and nothing worse.
+    pub(super) fn is_nobody(fault: &Fault) -> bool {
+        let nobody = fault.error.as_ref().and_then(|error| error.downcast_ref());
+        matches!(nobody, Some(NoRunner { .. }))
+    }
+
+    pub(super) fn is_runner(&self) -> bool {
+        matches!(self, Self::Runner(_))
+    }
+
+    pub(super) fn call(&mut self, request: Request) -> Outcome<Response> {
+        match self {
+            Self::Runner(client) => Ok(client.call(&request)?),
+            Self::Directory(inner) => {
+                let (ctx, runtime) = &**inner;
+                Ok(runtime.block_on(handle(ctx, request))?)
+            }
+        }
+    }
+
+    /// Let the directory go.
+    pub(super) fn close(self) -> Outcome<()> {
+        if let Self::Directory(inner) = self {
+            let (ctx, runtime) = *inner;
+            runtime.block_on(ctx.store.close()).map_err(|error| {
+                Fault::new(
+                    Exit::Failed,
+                    anyhow::Error::new(error).context("cannot close the data directory"),
+                )
+            })?;
+        }
+        Ok(())
+    }
+}

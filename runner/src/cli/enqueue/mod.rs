@@ -1,0 +1,149 @@
+//! `sandhog enqueue`: one job, or a file of them.
+
+mod bulk;
+mod ndjson;
+mod payload;
+mod wait;
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+use sandhog_model::{Backoff, JobId, NewJob, RetryPolicy, UnixMs};
+
+use super::{
+    door::Need,
+    exit::{Exit, Fault, Outcome},
+    session::{Session, wall},
+    shapes, when,
+};
+use crate::api::{Request, Response};
+
+pub(super) use payload::{Given, read_payload};
+pub(super) use wait::print;
+
+#[derive(Debug, Args)]
+pub(super) struct EnqueueArgs {
+    /// Which handler is to run it; with --bulk: for lines that name none
+    #[arg(required_unless_present = "bulk")]
+    kind: Option<String>,
+    #[command(flatten)]
+    given: Given,
+    /// Many jobs: a file of JSON lines, `-` for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["payload", "file", "stdin", "content_type", "headers", "after", "at", "wait"])]
+    bulk: Option<PathBuf>,
+    #[command(flatten)]
+    terms: Terms,
+    /// Not to be run before this time has passed, such as 5m
+    #[arg(long = "in", value_name = "TIME", value_parser = when::span, conflicts_with = "at")]
+    after: Option<Duration>,
+    /// Not to be run before this instant, such as 2030-01-31T08:00:00Z
+    #[arg(long, value_name = "INSTANT", value_parser = when::instant)]
+    at: Option<UnixMs>,
+    /// Wait for the job's end and give its result
+    #[arg(long)]
+    wait: bool,
+    /// With --wait: how long [default: until the job ends]
+    #[arg(long, value_name = "TIME", value_parser = when::span, requires = "wait")]
+    timeout: Option<Duration>,
+    /// With --wait: write the result into this file
+    #[arg(long, value_name = "FILE", requires = "wait")]
+    output: Option<PathBuf>,
+}
+
+/// What a job says beside its payload. With --bulk these hold for lines that do not say it.
+#[derive(Debug, Args)]
+struct Terms {
+    /// The queue [default: what the operator or the handler says of the kind]
+    #[arg(long)]
+    queue: Option<String>,
+    /// Higher runs first within a queue [default: 0]
+    #[arg(long, allow_negative_numbers = true)]
+    priority: Option<i16>,
+    /// Attempts in all, 1 to 1000
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    max_attempts: Option<u32>,
+    /// The wait between attempts, such as "exponential 1s max 1h"
+    #[arg(long)]
+    backoff: Option<Backoff>,
+    /// Wall time of one attempt
+    #[arg(long, value_name = "TIME", value_parser = when::span)]
+    attempt_timeout: Option<Duration>,
+}
+
+impl Terms {
+    fn job(&self, kind: String) -> NewJob {
+        NewJob {
+            kind,
+            queue: self.queue.clone(),
+            priority: self.priority,
+            retry: RetryPolicy {
+                max_attempts: self.max_attempts,
+                trap_attempts: None,
+                backoff: self.backoff.clone(),
+            },
+            timeout_ms: self.attempt_timeout.map(when::millis),
+            ..NewJob::default()
+        }
+    }
+}
+
+pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<Exit> {
+    if let Some(file) = &args.bulk {
+        let pattern = args.terms.job(args.kind.clone().unwrap_or_default());
+        return bulk::run(session, file, &pattern);
+    }
+    if let Some(path) = &args.output {
+        // Found now rather than after the wait.
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
+            let path = path.display();
+            return Err(Fault::usage(format!(
+                "cannot write {path}: no such folder, or it is one"
+            )));
+        }
+    }
+    let mut job = args.terms.job(args.kind.clone().unwrap_or_default());
+    let payload = read_payload(session.io.input, &args.given)?;
+    job.payload = payload.bytes;
+    job.content_type = payload.content_type;
+    job.headers = args.given.headers.clone();
+    job.due = args
+        .at
+        .or_else(|| Some(wall().plus(when::millis(args.after?))));
+    let id = one(session, job, args.wait)?;
+    if args.wait {
+        return wait::run(session, id, args.timeout, args.output.as_deref());
+    }
+    if session.is_json() {
+        session.json(&shapes::enqueued(id))?;
+    } else {
+        session.say(&id.text())?;
+    }
+    Ok(Exit::Done)
+}
+
+fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<JobId> {
+    let need = if wait { Need::Runner } else { Need::Anything };
+    let runner = session.door(need)?.is_runner();
+    let mut answers = send(session, vec![job])?;
+    let id = answers.pop().ok_or_else(Fault::mismatch)??;
+    if !runner {
+        session.note("no runner is up: the job waits for `sandhog start`");
+    }
+    Ok(id)
+}
+
+type Answers = Vec<Result<JobId, crate::api::ApiError>>;
+
+fn send(session: &mut Session<'_, '_>, jobs: Vec<NewJob>) -> Outcome<Answers> {
+    let sent = jobs.len();
+    match session
+        .door(Need::Anything)?
+        .call(Request::Enqueue { jobs })?
+    {
+        Response::Enqueued(answers) if answers.len() == sent => Ok(answers),
+        _ => Err(Fault::mismatch()),
+    }
+}

@@ -1,0 +1,187 @@
+//! `--wait`: follow a job to its end and give its result.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use sandhog_model::{JobId, Output, State};
+
+use crate::{
+    api::{Request, WAIT_MS, Waited},
+    cli::{
+        exit::{Exit, Fault, Outcome},
+        file,
+        session::{Session, ask},
+        shapes, text,
+    },
+    store::JobView,
+};
+
+/// How often a person sees the progress line change.
+const LOOK: Duration = Duration::from_millis(200);
+
+pub(super) fn run(
+    session: &mut Session<'_, '_>,
+    id: JobId,
+    timeout: Option<Duration>,
+    output: Option<&Path>,
+) -> Outcome<Exit> {
+    // A time too long to add is no limit.
+    let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let line = line(session, id);
+    let mut told = None;
+    let waited = loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let look = match session.io.err_is_terminal {
+            true => LOOK,
+            false => Duration::from_millis(WAIT_MS),
+        };
+        let timeout_ms = left.unwrap_or(look).min(look).as_millis() as u64;
+        let request = Request::Wait { id, timeout_ms };
+        let waited = ask!(session, request, Waited);
+        if waited.ended.is_some() || left == Some(Duration::ZERO) {
+            break waited;
+        }
+        line.set_message(said(&waited));
+        if waited.reason != told {
+            told.clone_from(&waited.reason);
+            if let Some(reason) = &told {
+                line.suspend(|| session.note(&format!("job {id} waits: {}", text::plain(reason))));
+            }
+        }
+    };
+    line.finish_and_clear();
+    match waited.ended {
+        Some(view) => ended(session, &view, output),
+        None => timed_out(session, &waited),
+    }
+}
+
+fn line(session: &mut Session<'_, '_>, id: JobId) -> ProgressBar {
+    if !session.io.err_is_terminal {
+        return ProgressBar::hidden();
+    }
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {msg}") {
+        line.set_style(style);
+    }
+    line.set_prefix(id.text());
+    line.enable_steady_tick(Duration::from_millis(100));
+    line
+}
+
+/// The progress line.
+fn said(waited: &Waited) -> String {
+    let mut line = waited.row.state.to_string();
+    if waited.row.attempt > 1 {
+        line += &format!(
+            ", attempt {} of {}",
+            waited.row.attempt, waited.row.max_attempts
+        );
+    }
+    if let Some(progress) = &waited.progress {
+        line += &match progress.total {
+            Some(total) => format!(", {}/{total}", progress.done),
+            None => format!(", {}", progress.done),
+        };
+        if let Some(note) = &progress.note {
+            line += &format!(" {}", text::cell(note));
+        }
+    }
+    line
+}
+
+fn timed_out(session: &mut Session<'_, '_>, waited: &Waited) -> Outcome<Exit> {
+    let row = &waited.row;
+    if session.is_json() {
+        session.json(&shapes::job_row(row))?;
+    }
+    let why = anyhow!(
+        "job {} is still {} and goes on without you: `sandhog job show {}`",
+        row.id,
+        row.state,
+        row.id
+    );
+    Err(Fault::new(Exit::TimedOut, why))
+}
+
+fn ended(session: &mut Session<'_, '_>, view: &JobView, output: Option<&Path>) -> Outcome<Exit> {
+    let completed = view.row.state == State::Completed;
+    let nothing = Output::default();
+    let result = view.output.as_ref().unwrap_or(&nothing);
+    if let Some(path) = output.filter(|_| completed) {
+        file::replace(path, &result.payload)?;
+        let size = text::size(result.payload.len() as u64);
+        session.note(&format!("{size} written to {}", path.display()));
+    }
+    if session.is_json() {
+        let mut value = shapes::job(view);
+        if let Some(path) = output.filter(|_| completed) {
+            value["output"] = path.to_string_lossy().into();
+            for field in ["result", "result_base64"] {
+                value.as_object_mut().map(|object| object.remove(field));
+            }
+        }
+        session.json(&value)?;
+    } else if completed && output.is_none() {
+        print(session, result)?;
+    }
+    if completed {
+        return Ok(Exit::Done);
+    }
+    if !session.is_json() {
+        return Err(Fault::failed(ending(view)));
+    }
+    Ok(Exit::Failed)
+}
+
+/// The result on standard output: as it is for a program, only what a terminal can show for a
+/// person.
+pub(in crate::cli) fn print(session: &mut Session<'_, '_>, result: &Output) -> Outcome<()> {
+    let bytes = &result.payload;
+    if !session.io.out_is_terminal {
+        session.io.out.write_all(bytes)?;
+        return Ok(());
+    }
+    match str::from_utf8(bytes) {
+        Ok(words) if shapes::is_text(&result.content_type) || bytes.is_empty() => {
+            session.say(&text::plain_lines(words))
+        }
+        _ => {
+            let size = text::size(bytes.len() as u64);
+            let content_type = text::plain(&result.content_type);
+            session.note(&format!(
+                "the result is {size} of {content_type}: write it to a file with --output"
+            ));
+            Ok(())
+        }
+    }
+}
+
+/// Why there is no result.
+fn ending(view: &JobView) -> String {
+    let row = &view.row;
+    if let Some(reason) = &view.reason {
+        return format!("job {} is {}: {}", row.id, row.state, text::plain(reason));
+    }
+    let Some(failure) = &view.failure else {
+        return format!("job {} is {}", row.id, row.state);
+    };
+    let mut lines = format!(
+        "job {} is {} after attempt {} of {}: {}: {}",
+        row.id,
+        row.state,
+        row.attempt,
+        row.max_attempts,
+        failure.kind,
+        text::plain(&failure.cause)
+    );
+    if let Some(hint) = &failure.hint {
+        lines += &format!("\n  {}", text::plain(hint));
+    }
+    lines += &format!("\n  all of it: `sandhog job show {}`", row.id);
+    lines
+}

@@ -1,0 +1,241 @@
+//! `sandhog job`.
+
+use std::fmt::Write as _;
+
+use sandhog_model::{Attempt, Failure, JobId, LogLevel, LogLine};
+use serde_json::{Value, json};
+
+use super::{
+    args::{JobCommand, Paging},
+    exit::{Exit, Outcome},
+    session::{Session, ask, wall},
+    shapes, text,
+};
+use crate::{
+    api::Request,
+    store::{JobFilter, JobRow, JobView, PageRequest},
+};
+
+pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome<Exit> {
+    match command {
+        JobCommand::Ls {
+            state,
+            queue,
+            kind,
+            parent,
+            paging,
+        } => {
+            let filter = JobFilter {
+                state,
+                queue,
+                kind,
+                parent,
+            };
+            let page = paging.request();
+            let page = ask!(session, Request::Jobs { filter, page }, Jobs);
+            if session.is_json() {
+                session.json(&page.rows.iter().map(shapes::job_row).collect())?;
+            } else {
+                session.say(&table(&page.rows))?;
+            }
+            more(session, page.next.as_deref());
+        }
+        JobCommand::Show { id } => {
+            let view = ask!(session, Request::Job { id }, Job);
+            if session.is_json() {
+                session.json(&shapes::job(&view))?;
+            } else {
+                session.say(&shown(&view))?;
+            }
+        }
+        JobCommand::Logs { id, attempt } => logs(session, id, attempt)?,
+        JobCommand::Retry { id } => {
+            let state = ask!(session, Request::Retry { id }, Retried);
+            if session.is_json() {
+                session.json(&json!({ "id": id, "state": state }))?;
+            } else {
+                session.say(&format!("{id} {state}"))?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+impl Paging {
+    pub(super) fn request(&self) -> PageRequest {
+        PageRequest {
+            limit: usize::from(self.limit),
+            cursor: self.cursor.clone(),
+        }
+    }
+}
+
+/// Say how to go on.
+pub(super) fn more(session: &mut Session<'_, '_>, next: Option<&str>) {
+    if let Some(next) = next {
+        session.note(&format!("more with --cursor {}", text::plain(next)));
+    }
+}
+
+fn table(rows: &[JobRow]) -> String {
+    let now = wall();
+    let header = ["ID", "KIND", "QUEUE", "STATE", "ATTEMPT", "WHEN", "FAILURE"];
+    text::table(
+        &header,
+        &[4],
+        rows.iter().map(|row| {
+            vec![
+                row.id.text(),
+                row.kind.clone(),
+                row.queue.clone(),
+                row.state.to_string(),
+                format!("{}/{}", row.attempt, row.max_attempts),
+                text::ago(row.at, now),
+                row.failure.as_ref().map_or_else(String::new, |failure| {
+                    text::cell(&format!("{}: {}", failure.kind, failure.cause))
+                }),
+            ]
+        }),
+    )
+}
+
+fn shown(view: &JobView) -> String {
+    let (row, job, now) = (&view.row, &view.job, wall());
+    let mut fields = vec![
+        ("id", row.id.text()),
+        ("kind", row.kind.clone()),
+        ("queue", row.queue.clone()),
+        (
+            "state",
+            format!("{}, {}", row.state, text::ago(row.at, now)),
+        ),
+        (
+            "attempt",
+            format!("{} of {}", row.attempt, row.max_attempts),
+        ),
+        ("priority", row.priority.to_string()),
+        ("enqueued", text::ago(job.enqueued_at, now)),
+        ("payload", payload(&job.content_type, job.payload.len())),
+    ];
+    for (key, value) in &job.headers {
+        fields.push(("header", text::cell(&format!("{key}={value}"))));
+    }
+    if let Some(parent) = row.parent {
+        fields.push(("parent", parent.text()));
+    }
+    if let Some(output) = &view.output {
+        fields.push((
+            "result",
+            payload(&output.content_type, output.payload.len()),
+        ));
+    }
+    if let Some(reason) = &view.reason {
+        fields.push(("reason", text::plain(reason).into_owned()));
+    }
+    for child in &view.children {
+        fields.push(("child", child.text()));
+    }
+    if view.losses > 0 {
+        fields.push(("lost", format!("{} times with its runner", view.losses)));
+    }
+    let mut shown = text::fields(&fields);
+    history(&mut shown, &view.attempts);
+    shown
+}
+
+fn payload(content_type: &str, bytes: usize) -> String {
+    format!(
+        "{} of {}",
+        text::size(bytes as u64),
+        text::plain(content_type)
+    )
+}
+
+/// Every attempt, oldest first, with the lines of the last.
+pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
+    let now = wall();
+    for attempt in attempts {
+        let verdict = if attempt.failure.is_some() {
+            "failed"
+        } else {
+            "ended"
+        };
+        let _ = writeln!(
+            shown,
+            "\nattempt {} {verdict} {} after {}, at most {} of memory, on {} {}",
+            attempt.number,
+            text::ago(attempt.ended_at, now),
+            text::span(attempt.duration_us / 1_000),
+            text::size(attempt.peak_memory),
+            text::plain(&attempt.plugin),
+            attempt.digest.get(..12).unwrap_or_default(),
+        );
+        if let Some(failure) = &attempt.failure {
+            failed(shown, failure);
+        }
+        for line in &attempt.logs {
+            let _ = writeln!(shown, "  | {}", log_line(line));
+        }
+        if attempt.dropped_lines > 0 {
+            let _ = writeln!(shown, "  | {} lines left out", attempt.dropped_lines);
+        }
+    }
+}
+
+/// A failure, indented.
+pub(super) fn failed(shown: &mut String, failure: &Failure) {
+    let _ = writeln!(shown, "  {}: {}", failure.kind, text::plain(&failure.cause));
+    let more = [("hint", &failure.hint), ("panic", &failure.panic)];
+    for (name, value) in more {
+        if let Some(value) = value {
+            let _ = writeln!(shown, "  {name}: {}", text::plain(value));
+        }
+    }
+    for (key, value) in &failure.details {
+        let _ = writeln!(shown, "  {}: {}", text::plain(key), text::plain(value));
+    }
+    for frame in &failure.backtrace {
+        let _ = writeln!(shown, "    at {}", text::plain(frame));
+    }
+}
+
+/// A log line for a person.
+pub(super) fn log_line(line: &LogLine) -> String {
+    let level = match line.level {
+        LogLevel::Trace => "trace",
+        LogLevel::Debug => "debug",
+        LogLevel::Info => "info",
+        LogLevel::Warn => "warn",
+        LogLevel::Error => "error",
+    };
+    let seconds = line.at_ms as f64 / 1_000.0;
+    let mut shown = format!("{seconds:8.3}s {level:5} {}", text::plain(&line.text));
+    for (key, value) in &line.fields {
+        let _ = write!(shown, " {}={}", text::plain(key), text::plain(value));
+    }
+    shown
+}
+
+fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<u32>) -> Outcome<()> {
+    let logs = ask!(session, Request::Logs { id, attempt }, Logs);
+    if session.is_json() {
+        let lines: Value = logs.lines.iter().map(shapes::log_line).collect();
+        return session.json(&json!({
+            "id": logs.id,
+            "attempt": logs.attempt,
+            "running": logs.running,
+            "lines": lines,
+            "dropped_lines": logs.dropped,
+        }));
+    }
+    for line in &logs.lines {
+        session.say(&log_line(line))?;
+    }
+    if logs.dropped > 0 {
+        session.note(&format!(
+            "{} lines left out: over `limits.log`",
+            logs.dropped
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The command line: parses what is asked, has it done, and shows the answer. With `main` the only
+//! room that prints.
+
+mod args;
+mod base64;
+mod dead;
+mod door;
+mod enqueue;
+mod exit;
+mod file;
+mod job;
+mod log;
+#[cfg(test)]
+mod page;
+mod plugin;
+mod queue;
+mod rooms;
+mod session;
+mod settings;
+mod shapes;
+mod stats;
+mod text;
+mod when;
+
+use std::{
+    ffi::OsString,
+    io::{self, BufWriter, IsTerminal, Write},
+    process::ExitCode,
+};
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Global, Verb};
+use exit::{Fault, Outcome};
+use session::Session;
+
+use crate::config::{self, Config, Overrides};
+
+pub use exit::Exit;
+pub use rooms::{Finding, LogCheck, LogRecord, OpenError, Rooms, Trial};
+pub use session::{Format, Io};
+
+/// Do what this process was called for.
+#[must_use]
+pub fn main(rooms: &dyn Rooms) -> ExitCode {
+    of_process(rooms, std::env::args_os())
+}
+
+/// With this process's own streams. None is locked beyond one write: a runner's threads write their
+/// log beside this one, and a progress line has a thread of its own.
+fn of_process(rooms: &dyn Rooms, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let (stdout, mut stderr) = (io::stdout(), io::stderr());
+    let mut io = Io {
+        out_is_terminal: stdout.is_terminal(),
+        err_is_terminal: stderr.is_terminal(),
+        out: &mut BufWriter::new(stdout),
+        err: &mut stderr,
+        input: &mut io::stdin(),
+    };
+    run(rooms, &mut io, |name| std::env::var_os(name), args)
+}
+
+/// The same with everything handed in.
+pub fn run(
+    rooms: &dyn Rooms,
+    io: &mut Io<'_>,
+    environment: impl Fn(&str) -> Option<OsString>,
+    args: impl IntoIterator<Item = OsString>,
+) -> ExitCode {
+    let parsed = match Cli::try_parse_from(args) {
+        Ok(parsed) => parsed,
+        Err(answer) => return not_parsed(io, &answer),
+    };
+    let done = dispatch(rooms, io, environment, parsed);
+    // The answer counts as given only once it is written.
+    let done = done.and_then(|code| Ok(io.out.flush().map(|()| code)?));
+    match done {
+        Ok(code) => code,
+        Err(Fault { exit, error }) => {
+            if let Some(error) = error {
+                let _ = io.out.flush();
+                let _ = writeln!(
+                    io.err,
+                    "sandhog: {}",
+                    text::plain_lines(&format!("{error:#}"))
+                );
+            }
+            exit.into()
+        }
+    }
+}
+
+/// Help and version go out as answers, everything else is a refusal.
+fn not_parsed(io: &mut Io<'_>, answer: &clap::Error) -> ExitCode {
+    let styled = answer.render();
+    let (to, is_terminal): (&mut dyn Write, bool) = if answer.use_stderr() {
+        (io.err, io.err_is_terminal)
+    } else {
+        (io.out, io.out_is_terminal)
+    };
+    let _ = match is_terminal {
+        true => write!(to, "{}", styled.ansi()),
+        false => write!(to, "{styled}"),
+    };
+    let _ = to.flush();
+    if answer.use_stderr() {
+        return Exit::Usage.into();
+    }
+    Exit::Done.into()
+}
+
+fn dispatch(
+    rooms: &dyn Rooms,
+    io: &mut Io<'_>,
+    environment: impl Fn(&str) -> Option<OsString>,
+    parsed: Cli,
+) -> Outcome<ExitCode> {
+    let Cli { global, verb } = parsed;
+    if let Verb::Completions { shell } = verb {
+        // Into memory first: the generator panics when its writer breaks.
+        let mut script = Vec::new();
+        clap_complete::generate(shell, &mut Cli::command(), "sandhog", &mut script);
+        io.out.write_all(&script)?;
+        return Ok(Exit::Done.into());
+    }
+    let checks_other_file = matches!(
+        &verb,
+        Verb::Config(args::ConfigCommand::Check { file: Some(_) })
+    );
+    let config = match checks_other_file {
+        true => Config::default(),
+        false => settings(&global, environment)?,
+    };
+    if let Verb::Start = verb {
+        return Ok(rooms.start(config)?);
+    }
+    let mut session = Session::new(config, rooms, io, global.format);
+    let done = act(&mut session, verb);
+    let closed = session.close();
+    let exit = done?;
+    closed?;
+    Ok(exit.into())
+}
+
+fn settings(
+    global: &Global,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Config, config::ConfigError> {
+    let flags = Overrides {
+        config: global.config.clone(),
+        data: global.data.clone(),
+        plugins: global.plugins.clone(),
+    };
+    config::load(&flags, environment)
+}
+
+fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
+    match verb {
+        // Both were done before there was a session.
+        Verb::Start | Verb::Completions { .. } => Ok(Exit::Done),
+        Verb::Enqueue(args) => enqueue::run(session, *args),
+        Verb::Job(command) => job::run(session, command),
+        Verb::Queue(command) => queue::run(session, command),
+        Verb::Dead(command) => dead::run(session, command),
+        Verb::Plugin(command) => plugin::run(session, command),
+        Verb::Stats => stats::run(session),
+        Verb::Log(command) => log::run(session, command),
+        Verb::Config(command) => settings::run(session, command),
+    }
+}
+
+#[cfg(test)]
+mod tests;

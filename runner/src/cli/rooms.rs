@@ -1,0 +1,114 @@
+//! What the command line needs from the composition root, which alone can wire rooms together.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use sandhog_model::JobId;
+
+use crate::{
+    api::Ctx,
+    config::Config,
+    plugin::{Catalog, Problem, Report},
+};
+
+/// The rest of the program, as a command sees it.
+pub trait Rooms {
+    /// Be a runner until told to stop.
+    fn start(&self, config: Config) -> anyhow::Result<ExitCode>;
+
+    /// Open the data directory for one command, without an engine. Called when no runner answers;
+    /// takes the directory's `LOCK` and must not wait for it.
+    fn open(&self, config: &Config) -> Result<Ctx, OpenError>;
+
+    /// Check, compile and ask every component of the plugin folder.
+    fn catalog(&self, config: &Config) -> anyhow::Result<Catalog>;
+
+    /// The same for single files, wherever they are.
+    fn check_plugins(&self, config: &Config, files: &[PathBuf]) -> anyhow::Result<Catalog>;
+
+    /// Run one attempt without a store. Refused when the file cannot be used.
+    fn try_run(&self, config: &Config, trial: Trial) -> Result<Report, Problem>;
+
+    /// Read the whole log and dead letters and change nothing; works beside a running runner.
+    fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck>;
+
+    /// Hand over the records of the log, oldest first, until `each` says `false`. Changes nothing.
+    fn dump_log(
+        &self,
+        config: &Config,
+        each: &mut dyn FnMut(LogRecord) -> bool,
+    ) -> anyhow::Result<()>;
+}
+
+/// Why a data directory cannot be opened for one command.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process holds it.
+    #[error("{} is held by {holder}", data.display())]
+    Held {
+        /// The directory.
+        data: PathBuf,
+        /// Who, as `LOCK` says.
+        holder: String,
+    },
+    /// Anything else.
+    #[error(transparent)]
+    Failed(#[from] anyhow::Error),
+}
+
+/// One attempt to try.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// The component.
+    pub file: PathBuf,
+    /// The kind to run, one of those it serves.
+    pub kind: String,
+    /// The payload.
+    pub payload: Vec<u8>,
+    /// Its media type; what the handler expects when `None`.
+    pub content_type: Option<String>,
+    /// Headers.
+    pub headers: Vec<(String, String)>,
+}
+
+/// What a check of the log found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogCheck {
+    /// Segments read.
+    pub segments: u64,
+    /// Sound records in them.
+    pub records: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sound dead letters.
+    pub dead_letters: u64,
+    /// What is not sound, in the order of the files.
+    pub findings: Vec<Finding>,
+}
+
+/// Something in the log that is not sound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub offset: u64,
+    /// What is wrong there, what is affected, and what to do.
+    pub what: String,
+    /// `false` for a torn tail that was never acknowledged, which the next open mends by itself.
+    pub damage: bool,
+}
+
+/// A record of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogRecord {
+    /// The file.
+    pub file: PathBuf,
+    /// Where in it.
+    pub offset: u64,
+    /// Its sequence number.
+    pub sequence: u64,
+    /// The job it is about.
+    pub id: JobId,
+    /// The fact, as JSON.
+    pub event: serde_json::Value,
+}

@@ -1,0 +1,130 @@
+//! One command: its settings, its door and where it writes.
+
+use std::{
+    io::{Read, Write},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use sandhog_model::UnixMs;
+use serde_json::Value;
+
+use super::{
+    door::{Door, Need},
+    exit::Outcome,
+    rooms::Rooms,
+    text,
+};
+use crate::{
+    api::{Request, Response},
+    config::Config,
+};
+
+/// Where a command reads and writes.
+pub struct Io<'a> {
+    /// The answer, and nothing else.
+    pub out: &'a mut dyn Write,
+    /// Everything else.
+    pub err: &'a mut dyn Write,
+    /// For `--stdin`.
+    pub input: &'a mut dyn Read,
+    /// Whether a person looks at `out`.
+    pub out_is_terminal: bool,
+    /// Whether a person looks at `err`.
+    pub err_is_terminal: bool,
+}
+
+/// How answers are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Table,
+    /// One JSON value.
+    Json,
+}
+
+pub(super) struct Session<'a, 'io> {
+    pub(super) config: Config,
+    pub(super) rooms: &'a dyn Rooms,
+    pub(super) io: &'a mut Io<'io>,
+    pub(super) format: Format,
+    door: Option<Door>,
+}
+
+impl<'a, 'io> Session<'a, 'io> {
+    pub(super) fn new(
+        config: Config,
+        rooms: &'a dyn Rooms,
+        io: &'a mut Io<'io>,
+        format: Format,
+    ) -> Self {
+        Self {
+            config,
+            rooms,
+            io,
+            format,
+            door: None,
+        }
+    }
+
+    /// The door, opened at the first call.
+    pub(super) fn door(&mut self, need: Need) -> Outcome<&mut Door> {
+        let door = match self.door.take() {
+            Some(door) => door,
+            None => Door::open(&self.config, self.rooms, need)?,
+        };
+        Ok(self.door.insert(door))
+    }
+
+    /// Ask whoever has the jobs.
+    pub(super) fn call(&mut self, request: Request) -> Outcome<Response> {
+        self.door(Need::Jobs)?.call(request)
+    }
+
+    /// Let the directory go, if it was opened.
+    pub(super) fn close(&mut self) -> Outcome<()> {
+        self.door.take().map_or(Ok(()), Door::close)
+    }
+
+    pub(super) fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// The answer for programs.
+    pub(super) fn json(&mut self, value: &Value) -> Outcome<()> {
+        let text = text::json(value);
+        Ok(writeln!(self.io.out, "{text}")?)
+    }
+
+    /// The answer for people. The text is shown as it is: what a guest wrote was made plain before.
+    pub(super) fn say(&mut self, text: &str) -> Outcome<()> {
+        self.io.out.write_all(text.as_bytes())?;
+        if !text.is_empty() && !text.ends_with('\n') {
+            self.io.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// A word beside the answer.
+    pub(super) fn note(&mut self, text: &str) {
+        // Nothing can be done for someone who closed their standard error.
+        let _ = writeln!(self.io.err, "{text}");
+    }
+}
+
+/// The wall clock, for what a person reads and writes.
+pub(super) fn wall() -> UnixMs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    UnixMs(since.map_or(0, |since| since.as_millis() as u64))
+}
+
+/// Ask, and take the answer of that name.
+macro_rules! ask {
+    ($session:expr, $request:expr, $answer:ident) => {
+        match $session.call($request)? {
+            $crate::api::Response::$answer(answer) => answer,
+            _ => return Err($crate::cli::exit::Fault::mismatch()),
+        }
+    };
+}
+pub(super) use ask;

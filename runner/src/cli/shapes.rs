@@ -1,0 +1,292 @@
+//! The JSON of `-o json`. A shape only ever gains fields.
+
+use sandhog_model::{Attempt, Failure, Job, JobId, Letter, LogLine, Output};
+use serde_json::{Value, json};
+
+use super::{base64, when::rfc3339};
+use crate::{
+    plugin::{Catalog, Plugin, Problem},
+    store::{DeadRow, FailureRow, JobRow, JobView, QueueRow},
+};
+
+/// A job in a list. A job on its own has these fields and more.
+pub(super) fn job_row(row: &JobRow) -> Value {
+    json!({
+        "id": row.id,
+        "kind": row.kind,
+        "queue": row.queue,
+        "state": row.state,
+        "attempt": row.attempt,
+        "max_attempts": row.max_attempts,
+        "priority": row.priority,
+        "at": rfc3339(row.at),
+        "failure": row.failure.as_ref().map(failure_row),
+        "digest": row.digest,
+        "parent": row.parent,
+    })
+}
+
+fn failure_row(failure: &FailureRow) -> Value {
+    json!({ "kind": failure.kind, "cause": failure.cause, "hint": failure.hint })
+}
+
+/// A failure with all that is known of it.
+pub(super) fn failure(failure: &Failure) -> Value {
+    json!({
+        "kind": failure.kind,
+        "cause": failure.cause,
+        "hint": failure.hint,
+        "code": failure.code,
+        "panic": failure.panic,
+        "backtrace": failure.backtrace,
+        "details": failure.details,
+    })
+}
+
+/// A job on its own.
+pub(super) fn job(view: &JobView) -> Value {
+    let mut value = job_row(&view.row);
+    if let Some(full) = &view.failure {
+        value["failure"] = failure(full);
+    }
+    accepted(&mut value, &view.job);
+    value["attempts"] = view.attempts.iter().map(attempt).collect();
+    value["losses"] = view.losses.into();
+    value["reason"] = view.reason.clone().into();
+    value["children"] = view.children.iter().map(|id| id.text()).collect();
+    if let Some(output) = &view.output {
+        result(&mut value, output);
+    }
+    value
+}
+
+/// What the job said when it was accepted.
+fn accepted(value: &mut Value, job: &Job) {
+    value["enqueued_at"] = rfc3339(job.enqueued_at).into();
+    value["due"] = rfc3339(job.due).into();
+    value["content_type"] = job.content_type.clone().into();
+    value["headers"] = json!(job.headers);
+    value["backoff"] = job.retry.backoff.as_ref().map(ToString::to_string).into();
+    value["attempt_timeout_ms"] = job.timeout_ms.into();
+    bytes(value, "payload", &job.content_type, &job.payload);
+}
+
+/// A handler's result, into the object of its job or attempt.
+pub(super) fn result(value: &mut Value, output: &Output) {
+    value["result_content_type"] = output.content_type.clone().into();
+    bytes(value, "result", &output.content_type, &output.payload);
+}
+
+/// Bytes as the JSON they are, as text, or in base64, whichever is the first that keeps them.
+fn bytes(value: &mut Value, name: &str, content_type: &str, bytes: &[u8]) {
+    value[format!("{name}_bytes")] = bytes.len().into();
+    if is_json(content_type)
+        && let Ok(parsed) = serde_json::from_slice::<Value>(bytes)
+    {
+        value[name] = parsed;
+        return;
+    }
+    match str::from_utf8(bytes) {
+        Ok(text) if is_text(content_type) => value[name] = text.into(),
+        _ => value[format!("{name}_base64")] = base64::encode(bytes).into(),
+    }
+}
+
+/// Whether a media type says JSON.
+pub(super) fn is_json(content_type: &str) -> bool {
+    let essence = essence(content_type);
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// Whether a media type says text a person can read.
+pub(super) fn is_text(content_type: &str) -> bool {
+    is_json(content_type) || essence(content_type).starts_with("text/")
+}
+
+fn essence(content_type: &str) -> String {
+    let essence = content_type.split(';').next().unwrap_or_default();
+    essence.trim().to_ascii_lowercase()
+}
+
+/// One attempt.
+pub(super) fn attempt(attempt: &Attempt) -> Value {
+    json!({
+        "attempt": attempt.number,
+        "started_at": rfc3339(attempt.started_at),
+        "ended_at": rfc3339(attempt.ended_at),
+        "duration_us": attempt.duration_us,
+        "plugin": attempt.plugin,
+        "digest": attempt.digest,
+        "peak_memory": attempt.peak_memory,
+        "failure": attempt.failure.as_ref().map(failure),
+        "logs": attempt.logs.iter().map(log_line).collect::<Value>(),
+        "dropped_lines": attempt.dropped_lines,
+    })
+}
+
+/// One log line. Fields keep their order and may repeat, so they are pairs.
+pub(super) fn log_line(line: &LogLine) -> Value {
+    json!({
+        "at_ms": line.at_ms,
+        "source": line.source,
+        "level": line.level,
+        "text": line.text,
+        "fields": line.fields,
+    })
+}
+
+/// A dead letter in a list: a job's fields, as far as a letter has them.
+pub(super) fn dead_row(row: &DeadRow) -> Value {
+    json!({
+        "id": row.id,
+        "kind": row.kind,
+        "queue": row.queue,
+        "state": "dead",
+        "attempt": row.attempts,
+        "max_attempts": row.max_attempts,
+        "died_at": rfc3339(row.died_at),
+        "failure": failure_row(&row.failure),
+        "digest": row.digest,
+    })
+}
+
+/// A dead letter on its own.
+pub(super) fn letter(letter: &Letter) -> Value {
+    let last = letter.attempts.last();
+    let mut value = json!({
+        "id": letter.id(),
+        "kind": letter.job.kind,
+        "queue": letter.job.queue,
+        "state": "dead",
+        "attempt": last.map_or(0, |last| last.number),
+        "max_attempts": letter.job.retry.max_attempts(),
+        "priority": letter.job.priority,
+        "died_at": rfc3339(letter.died_at),
+        "failure": last.and_then(|last| last.failure.as_ref()).map(failure),
+        "digest": last.map(|last| last.digest.as_str()),
+        "parent": letter.job.parent,
+        "attempts": letter.attempts.iter().map(attempt).collect::<Value>(),
+        "losses": letter.losses,
+    });
+    accepted(&mut value, &letter.job);
+    value
+}
+
+/// A queue. Every state has a number.
+pub(super) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
+    json!({
+        "queue": row.queue,
+        "jobs": counts(&row.counts),
+        "reason": reason,
+    })
+}
+
+/// Jobs by state, states without jobs as 0.
+pub(super) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
+    let of = |state| {
+        let found = counts.iter().find(|(one, _)| *one == state);
+        Value::from(found.map_or(0, |(_, count)| *count))
+    };
+    let all = sandhog_model::State::ALL.into_iter();
+    Value::Object(all.map(|state| (state.name().into(), of(state))).collect())
+}
+
+/// What the plugin folder offers: plugins, then files that cannot be used.
+pub(super) fn catalog(catalog: &Catalog) -> Vec<Value> {
+    let plugins = catalog.plugins.values().map(|one| plugin(one));
+    plugins
+        .chain(catalog.problems.iter().map(problem))
+        .collect()
+}
+
+fn plugin(plugin: &Plugin) -> Value {
+    json!({
+        "name": plugin.name,
+        "status": "ok",
+        "file": plugin.file,
+        "kinds": plugin.kinds,
+        "digest": plugin.digest,
+        "size": plugin.size,
+        "sdk": plugin.sdk,
+        "cached": plugin.cached,
+    })
+}
+
+fn problem(problem: &Problem) -> Value {
+    json!({
+        "name": problem.file.file_stem().map(|name| name.to_string_lossy()),
+        "status": "unusable",
+        "file": problem.file,
+        "cause": problem.cause,
+        "hint": problem.hint,
+        "earlier_served": problem.earlier_served,
+    })
+}
+
+/// The answer of an enqueue.
+pub(super) fn enqueued(id: JobId) -> Value {
+    json!({ "id": id })
+}
+
+#[cfg(test)]
+mod tests {
+    use sandhog_model::UnixMs;
+
+    use super::*;
+
+    #[test]
+    fn bytes_are_written_in_the_first_form_that_keeps_them() {
+        let of = |content_type: &str, payload: &[u8]| {
+            let mut value = json!({});
+            let payload = payload.to_vec();
+            let content_type = content_type.into();
+            result(
+                &mut value,
+                &Output {
+                    content_type,
+                    payload,
+                },
+            );
+            value
+        };
+        assert_eq!(
+            of("application/json; charset=utf-8", b"{\"a\":1}")["result"]["a"],
+            1
+        );
+        assert_eq!(of("application/problem+json", b"[]")["result"], json!([]));
+        assert_eq!(of("application/json", b"{broken")["result"], "{broken");
+        assert_eq!(of("text/html", "é".as_bytes())["result"], "é");
+        assert_eq!(of("text/html", b"\xff")["result_base64"], "/w==");
+        let png = of("image/png", b"\x89PNG");
+        assert_eq!(
+            (&png["result_base64"], &png["result_bytes"]),
+            (&json!("iVBORw=="), &json!(4))
+        );
+        assert!(png.get("result").is_none());
+    }
+
+    #[test]
+    fn a_failure_keeps_its_three_fields_in_a_row() {
+        let row = JobRow {
+            id: JobId(1),
+            kind: "page".into(),
+            queue: "default".into(),
+            state: sandhog_model::State::Retryable,
+            attempt: 2,
+            max_attempts: 25,
+            priority: 0,
+            at: UnixMs(0),
+            failure: Some(FailureRow {
+                kind: sandhog_model::FailureKind::Timeout,
+                cause: "ran longer than 30s".into(),
+                hint: None,
+            }),
+            digest: Some("ab".into()),
+            parent: None,
+        };
+        assert_eq!(
+            job_row(&row).to_string(),
+            r#"{"at":"1970-01-01T00:00:00.000Z","attempt":2,"digest":"ab","failure":{"cause":"ran longer than 30s","hint":null,"kind":"timeout"},"id":"00000000000000000000000001","kind":"page","max_attempts":25,"parent":null,"priority":0,"queue":"default","state":"retryable"}"#
+        );
+    }
+}

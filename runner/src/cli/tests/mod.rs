@@ -1,0 +1,219 @@
+//! Commands from their words to their answer, on a directory alone and beside a runner.
+
+use std::{
+    fs,
+    path::PathBuf,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use sandhog_model::{JobId, Outcome as Ended, Output};
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    api::{Ctx, Handle, Options, SOCKET_NAME, Server, double},
+    plugin::{Catalog, Problem, Report},
+};
+
+mod jobs;
+mod rest;
+
+/// The rest of the program, as far as the tests need one.
+struct Desk {
+    double: Arc<double::Double>,
+    folder: tempfile::TempDir,
+    held: bool,
+    opened: AtomicU32,
+}
+
+struct Answer {
+    code: String,
+    out: String,
+    err: String,
+}
+
+impl Rooms for Desk {
+    fn start(&self, config: Config) -> anyhow::Result<ExitCode> {
+        // As a runner's threads do.
+        let (done, ended) = mpsc::channel();
+        std::thread::spawn(move || {
+            drop(io::stderr().lock());
+            drop(io::stdout().lock());
+            drop(io::stdin().lock());
+            done.send(())
+        });
+        ended.recv_timeout(Duration::from_secs(10))?;
+        anyhow::ensure!(
+            config.runner.workers == 3,
+            "{} workers",
+            config.runner.workers
+        );
+        Ok(ExitCode::from(42))
+    }
+
+    fn open(&self, config: &Config) -> Result<Ctx, OpenError> {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        if self.held {
+            return Err(OpenError::Held {
+                data: config.runner.data.clone(),
+                holder: "pid 77".into(),
+            });
+        }
+        Ok(self.double.ctx(false))
+    }
+
+    fn catalog(&self, _: &Config) -> anyhow::Result<Catalog> {
+        Ok(Catalog {
+            problems: vec![problem()],
+            ..Catalog::default()
+        })
+    }
+
+    fn check_plugins(&self, _: &Config, files: &[PathBuf]) -> anyhow::Result<Catalog> {
+        assert_eq!(files, [PathBuf::from("a.wasm")]);
+        Ok(Catalog::default())
+    }
+
+    fn try_run(&self, _: &Config, trial: Trial) -> Result<Report, Problem> {
+        if trial.kind == "other" {
+            return Err(problem());
+        }
+        let mut attempt = double::trapped();
+        attempt.failure = None;
+        Ok(Report {
+            outcome: Ended::Completed(Output {
+                content_type: trial.content_type.unwrap_or_default(),
+                payload: trial.payload,
+            }),
+            attempt,
+            children: Vec::new(),
+        })
+    }
+
+    fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {
+        Ok(LogCheck {
+            segments: 1,
+            records: 2,
+            bytes: 300,
+            dead_letters: 0,
+            findings: vec![Finding {
+                file: config.runner.data.join("1.seg"),
+                offset: 77,
+                what: "bad checksum".into(),
+                damage: true,
+            }],
+        })
+    }
+
+    fn dump_log(&self, _: &Config, each: &mut dyn FnMut(LogRecord) -> bool) -> anyhow::Result<()> {
+        for sequence in 1..=1_000 {
+            let more = each(LogRecord {
+                file: "logs/1.seg".into(),
+                offset: sequence * 10,
+                sequence,
+                id: JobId(u128::from(sequence % 2)),
+                event: Value::from("\u{1b}x"),
+            });
+            if !more {
+                return Ok(());
+            }
+        }
+        panic!("asked for more than the limit")
+    }
+}
+
+fn problem() -> Problem {
+    Problem {
+        file: "plugins/cut.wasm".into(),
+        cause: "it is cut off\u{1b}[0m".into(),
+        hint: "build it again".into(),
+        earlier_served: true,
+    }
+}
+
+impl Desk {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("data")).unwrap();
+        Self {
+            double: double::Double::new(),
+            folder,
+            held: false,
+            opened: AtomicU32::new(0),
+        }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().into()
+    }
+
+    fn run_with(&self, words: &[&str], input: &str, terminal: bool) -> Answer {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut io = Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut input.as_bytes(),
+            out_is_terminal: terminal,
+            err_is_terminal: false,
+        };
+        let data = self.data();
+        let environment =
+            |name: &str| (name == "SANDHOG_DATA").then(|| data.clone().into_os_string());
+        let args = ["sandhog"].iter().chain(words).map(OsString::from);
+        let code = run(self, &mut io, environment, args);
+        Answer {
+            code: format!("{code:?}"),
+            out: String::from_utf8(out).unwrap(),
+            err: String::from_utf8(err).unwrap(),
+        }
+    }
+
+    fn run(&self, words: &[&str]) -> Answer {
+        self.run_with(words, "", false)
+    }
+
+    /// A runner on the directory, until the answer is dropped.
+    fn runner(&self) -> (tokio::runtime::Runtime, Handle) {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let entered = runtime.enter();
+        let (server, handle) = Server::bind(Options::new(&self.data())).unwrap();
+        drop(entered);
+        runtime.spawn(server.run(self.double.ctx(true)));
+        (runtime, handle)
+    }
+}
+
+impl Answer {
+    #[track_caller]
+    fn ends(&self, code: u8) -> &Self {
+        let expected = format!("{:?}", ExitCode::from(code));
+        assert_eq!(self.code, expected, "out: {}\nerr: {}", self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.out))
+    }
+
+    #[track_caller]
+    fn id(&self) -> JobId {
+        self.ends(0).out.trim().parse().unwrap()
+    }
+}

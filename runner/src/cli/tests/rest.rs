@@ -1,0 +1,247 @@
+//! Everything but jobs: the runner, plugins, the log, settings, help.
+
+use super::*;
+
+#[test]
+fn what_is_known_of_a_runner_is_shown() {
+    let desk = Desk::new();
+    let (runtime, handle) = desk.runner();
+    desk.run(&["enqueue", "resize", "--queue", "images"]).id();
+    let queues = desk.run(&["queue", "ls"]);
+    assert!(
+        queues.ends(0).out.contains("no plugin serves resize"),
+        "{}",
+        queues.out
+    );
+    let queues = desk.run(&["queue", "ls", "-o", "json"]).json();
+    assert_eq!(
+        (&queues[0]["jobs"]["available"], &queues[0]["jobs"]["dead"]),
+        (&1.into(), &0.into())
+    );
+    let plugins = desk.run(&["plugin", "ls", "-o", "json"]).ends(0).json();
+    assert_eq!(
+        (&plugins[0]["name"], &plugins[0]["kinds"][0]["kind"]),
+        (&"page".into(), &"page".into())
+    );
+    let stats = desk.run(&["stats", "-o", "json"]).ends(0).json();
+    assert_eq!(stats["runner"]["workers"][0]["ended"], 9);
+    assert!(
+        desk.run(&["stats"])
+            .ends(0)
+            .out
+            .contains("0 of 4 slots busy")
+    );
+    assert_eq!(desk.opened.load(Ordering::Relaxed), 0);
+    handle.stop();
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    let _ = fs::remove_file(desk.data().join(SOCKET_NAME));
+    let stats = desk.run(&["stats", "-o", "json"]).ends(0).json();
+    assert_eq!(stats["runner"], Value::Null);
+    let alone = desk.run(&["plugin", "ls", "-o", "json"]).ends(0).json();
+    assert_eq!(
+        (&alone[0]["status"], &alone[0]["earlier_served"]),
+        (&"unusable".into(), &true.into())
+    );
+}
+
+#[test]
+fn plugins_are_checked_and_tried() {
+    let desk = Desk::new();
+    let all = desk.run(&["plugin", "check"]);
+    assert!(
+        all.ends(1).out.contains("it is cut off\\u{1b}[0m"),
+        "{}",
+        all.out
+    );
+    desk.run(&["plugin", "check", "a.wasm"]).ends(0);
+    let component = desk.file("a.wasm", "");
+    let tried = desk.run(&["plugin", "run", &component, "page", "[1]"]);
+    assert_eq!(tried.ends(0).out, "[1]");
+    assert!(
+        tried
+            .err
+            .contains("completed in 1s of 30s, 3.0 MiB of 128.0 MiB memory"),
+        "{}",
+        tried.err
+    );
+    assert!(tried.err.contains("careful\\u{1b}"));
+    let tried = desk.run(&["plugin", "run", &component, "page", "[1]", "-o", "json"]);
+    assert_eq!(
+        (&tried.json()["outcome"], &tried.json()["result"][0]),
+        (&"completed".into(), &1.into())
+    );
+    assert!(
+        desk.run(&["plugin", "run", &component, "other"])
+            .ends(2)
+            .err
+            .contains("it is cut off")
+    );
+    desk.run(&["plugin", "run", "/none.wasm", "page"]).ends(4);
+    desk.run(&["plugin", "new", "1a"]).ends(2);
+    desk.run(&["plugin", "build", "/none"]).ends(2);
+    let target = desk.folder.path().join("my-plugin");
+    let words = [
+        "plugin",
+        "new",
+        "my-plugin",
+        "--path",
+        target.to_str().unwrap(),
+    ];
+    desk.run(&words).ends(0);
+    assert!(desk.run(&words).ends(2).err.contains("is there already"));
+}
+
+#[test]
+fn the_log_is_checked_and_dumped() {
+    let desk = Desk::new();
+    let check = desk.run(&["log", "check"]);
+    assert!(
+        check
+            .ends(1)
+            .out
+            .contains("1.seg: damaged at byte 77: bad checksum"),
+        "{}",
+        check.out
+    );
+    let check = desk.run(&["log", "check", "-o", "json"]).ends(1).json();
+    assert_eq!(
+        (&check["sound"], &check["findings"][0]["offset"]),
+        (&false.into(), &77.into())
+    );
+    let odd = JobId(1).text();
+    let dump = desk.run(&["log", "dump", "--limit", "3", "--job", &odd, "-o", "json"]);
+    let records = dump.ends(0).json();
+    assert_eq!(
+        (records.as_array().unwrap().len(), &records[2]["sequence"]),
+        (3, &5.into())
+    );
+    assert!(!dump.out.contains('\u{1b}'));
+    assert_eq!(
+        desk.run(&["log", "dump", "--limit", "2"])
+            .ends(0)
+            .out
+            .lines()
+            .count(),
+        2
+    );
+}
+
+#[test]
+fn settings_are_checked_and_shown() {
+    let desk = Desk::new();
+    let bad = desk.file("bad.toml", "[runner]\nworkers = 0\n");
+    let refused = desk.run(&["config", "check", &bad]);
+    assert!(
+        refused
+            .ends(2)
+            .err
+            .contains("bad.toml:2: `runner.workers` is 0"),
+        "{}",
+        refused.err
+    );
+    assert!(
+        desk.run(&["stats", "--config", &bad])
+            .ends(2)
+            .err
+            .contains("bad.toml:2")
+    );
+    let good = desk.file("good.toml", "[runner]\nworkers = 3\n");
+    assert!(
+        desk.run(&["config", "check", &good])
+            .ends(0)
+            .out
+            .contains("right")
+    );
+    let shown = desk.run(&["config", "show", "--config", &good, "-o", "json"]);
+    assert_eq!(shown.ends(0).json()["settings"]["runner"]["workers"], 3);
+    let shown = desk.run(&["config", "show", "--config", &good, "--data", "/elsewhere"]);
+    assert!(shown.out.contains("data = \"/elsewhere\""));
+    desk.run(&["start", "--config", &good]).ends(42);
+    desk.run(&["start"])
+        .ends(if Config::default().runner.workers == 3 {
+            42
+        } else {
+            1
+        });
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_command_quietly() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let desk = Desk::new();
+    for words in [
+        &["job", "ls"][..],
+        &["log", "dump"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let mut err = Vec::new();
+        let mut io = Io {
+            out: &mut Gone,
+            err: &mut err,
+            input: &mut io::empty(),
+            out_is_terminal: false,
+            err_is_terminal: false,
+        };
+        let data = desk.data();
+        let environment = |_: &str| Some(data.clone().into_os_string()).filter(|_| false);
+        let flag = format!("--data={}", data.display());
+        let first = ["sandhog", &flag];
+        let args = first.iter().chain(words).map(OsString::from);
+        let code = run(&desk, &mut io, environment, args);
+        assert_eq!(
+            format!("{code:?}"),
+            format!("{:?}", ExitCode::from(0)),
+            "{words:?}"
+        );
+        assert!(
+            err.is_empty(),
+            "{words:?} said {:?}",
+            String::from_utf8_lossy(&err)
+        );
+    }
+}
+
+#[test]
+fn the_page_in_docs_is_what_help_says() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    if std::env::var_os("SANDHOG_WRITE_DOCS").is_some() {
+        fs::write(&path, page::page()).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page::page(),
+        "{} differs from the code: run this test once with SANDHOG_WRITE_DOCS=1",
+        path.display()
+    );
+}
+
+#[test]
+fn completions_come_for_every_shell() {
+    let desk = Desk::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            desk.run(&["completions", shell])
+                .ends(0)
+                .out
+                .contains("enqueue")
+        );
+    }
+}
+
+#[test]
+fn a_runners_threads_can_write_while_the_command_lasts() {
+    let desk = Desk::new();
+    let file = desk.file("s.toml", "[runner]\nworkers = 3\n");
+    let words = ["sandhog", "start", "--config", &file].map(OsString::from);
+    let code = of_process(&desk, words);
+    assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(42)));
+}

@@ -1,0 +1,276 @@
+//! Every key there is: its form, its range, the field it fills, and what it means. Reading, `config
+//! show` and the page in `docs/` all go through this table.
+
+use std::time::Duration;
+
+use super::{
+    Config, KindSettings,
+    value::{Form, Setting, Value},
+};
+
+/// Most worker threads, and most slots of one.
+pub(super) const MOST_WORKERS: u64 = 256;
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// A key of a table whose settings are an `S`.
+pub(super) struct Key<S> {
+    pub(super) name: &'static str,
+    pub(super) form: Form,
+    /// What it means, for the page.
+    pub(super) says: &'static str,
+    /// Fill the field. Refused when the field cannot hold the value.
+    pub(super) set: fn(&mut S, Value) -> Result<(), String>,
+    pub(super) get: fn(&S) -> Option<Value>,
+}
+
+/// A table with fixed keys.
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    pub(super) says: &'static str,
+    pub(super) keys: &'static [Key<Config>],
+}
+
+macro_rules! key {
+    ($settings:ty, $($field:ident).+, $name:literal, $form:expr, $says:literal) => {
+        Key {
+            name: $name,
+            form: $form,
+            says: $says,
+            set: |settings: &mut $settings, value| Setting::take(value)
+                .map(|value| settings.$($field).+ = value)
+                .ok_or_else(|| "does not fit".into()),
+            get: |settings: &$settings| settings.$($field).+.give(),
+        }
+    };
+}
+
+const fn count(max: u64) -> Form {
+    Form::Count { min: 1, max }
+}
+
+const fn size(min: u64, max: u64) -> Form {
+    Form::Size { min, max }
+}
+
+const fn span(min_ms: u64, max_s: u64) -> Form {
+    Form::Span {
+        min: Duration::from_millis(min_ms),
+        max: Duration::from_secs(max_s),
+    }
+}
+
+const HOUR: u64 = 3_600;
+const ATTEMPT: Form = span(1, 24 * HOUR);
+const MEMORY: Form = size(64 * KIB, 4 * GIB);
+
+/// The tables with fixed keys, in the order of the page.
+pub(super) const TABLES: &[Table] = &[
+    Table {
+        name: "runner",
+        says: "The process: where it keeps things and how much it does at a time.",
+        keys: &[
+            key!(
+                Config,
+                runner.data,
+                "data",
+                Form::Path,
+                "The data directory. Relative to this file. `SANDHOG_DATA` and `--data` override it."
+            ),
+            key!(
+                Config,
+                runner.plugins,
+                "plugins",
+                Form::Path,
+                "The folder the components are dropped into. Relative to this file. `SANDHOG_PLUGINS` and `--plugins` override it."
+            ),
+            key!(
+                Config,
+                runner.workers,
+                "workers",
+                count(MOST_WORKERS),
+                "Worker threads that run attempts. One per core when not given."
+            ),
+            key!(
+                Config,
+                runner.slots,
+                "slots",
+                count(MOST_WORKERS),
+                "Attempts one worker thread runs at a time."
+            ),
+            key!(
+                Config,
+                runner.shutdown_grace,
+                "shutdown_grace",
+                span(100, HOUR),
+                "How long a stop waits for running attempts before it interrupts them and puts their jobs back."
+            ),
+            key!(
+                Config,
+                runner.lease,
+                "lease",
+                span(1_000, 24 * HOUR),
+                "How long a job stays leased to a worker that no longer renews the lease."
+            ),
+        ],
+    },
+    Table {
+        name: "store",
+        says: "The log that keeps the jobs.",
+        keys: &[
+            key!(
+                Config,
+                store.durability,
+                "durability",
+                Form::OneOf(&["commit", "interval", "none"]),
+                "What an acknowledgement waits for: the sync that covers it (`commit`), or only the write, with a sync every `interval`, or with none at all. With the last two, power loss may lose what was acknowledged last; a crash of the process does not."
+            ),
+            key!(
+                Config,
+                store.interval,
+                "interval",
+                span(1, 60),
+                "The time between syncs when `durability` is `interval`."
+            ),
+            key!(
+                Config,
+                store.segment_size,
+                "segment_size",
+                size(64 * KIB, GIB),
+                "The size at which a segment of the log is closed and the next one begun."
+            ),
+        ],
+    },
+    Table {
+        name: "limits",
+        says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",
+        keys: &[
+            key!(
+                Config,
+                limits.timeout,
+                "timeout",
+                ATTEMPT,
+                "Wall time of an attempt, start of the sandbox included."
+            ),
+            key!(
+                Config,
+                limits.memory,
+                "memory",
+                MEMORY,
+                "Linear memory of an attempt, over all its memories."
+            ),
+            key!(
+                Config,
+                limits.table_elements,
+                "table_elements",
+                count(100_000_000),
+                "Table elements of an attempt, over all its tables."
+            ),
+            key!(
+                Config,
+                limits.result,
+                "result",
+                size(1, 8 * MIB),
+                "Largest result of a handler."
+            ),
+            key!(
+                Config,
+                limits.payload,
+                "payload",
+                size(1, 8 * MIB),
+                "Largest payload of a job; a larger one is refused when it is enqueued."
+            ),
+            key!(
+                Config,
+                limits.log,
+                "log",
+                size(KIB, 2 * MIB),
+                "Text of the log lines kept of one attempt; further lines are counted and left out."
+            ),
+            key!(
+                Config,
+                limits.checkpoint,
+                "checkpoint",
+                size(1, sandhog_model::limits::CHECKPOINT_BYTES as u64),
+                "Largest checkpoint a handler may keep for its next attempt."
+            ),
+        ],
+    },
+    Table {
+        name: "log",
+        says: "The runner's own log, on standard error.",
+        keys: &[
+            key!(
+                Config,
+                log.format,
+                "format",
+                Form::OneOf(&["text", "json"]),
+                "`text` for people, `json` for programs: one object a line."
+            ),
+            key!(
+                Config,
+                log.level,
+                "level",
+                Form::OneOf(&["error", "warn", "info", "debug", "trace"]),
+                "The least level that is written."
+            ),
+        ],
+    },
+];
+
+/// What `[kind.NAME]` means, for the page.
+pub(super) const KIND_SAYS: &str = "The operator's word on one kind of job. It stands above what the handler proposes and below what a job says itself.";
+
+/// The keys of `[kind.NAME]`.
+pub(super) const KIND_KEYS: &[Key<KindSettings>] = &[
+    key!(
+        KindSettings,
+        queue,
+        "queue",
+        Form::Name,
+        "The queue of its jobs."
+    ),
+    key!(
+        KindSettings,
+        timeout,
+        "timeout",
+        ATTEMPT,
+        "Wall time of an attempt."
+    ),
+    key!(
+        KindSettings,
+        memory,
+        "memory",
+        MEMORY,
+        "Linear memory of an attempt."
+    ),
+    key!(
+        KindSettings,
+        max_attempts,
+        "max_attempts",
+        count(1_000),
+        "Attempts in all; the last failure puts the job into the dead letters."
+    ),
+    key!(
+        KindSettings,
+        trap_attempts,
+        "trap_attempts",
+        count(1_000),
+        "Attempts in all when the failures are ones that the same input most likely repeats: traps, memory, a bad result."
+    ),
+    key!(
+        KindSettings,
+        backoff,
+        "backoff",
+        Form::Backoff,
+        "The wait between attempts."
+    ),
+    key!(
+        KindSettings,
+        config,
+        "config",
+        Form::Pairs,
+        "Keys and values the handler reads through the `config` interface."
+    ),
+];

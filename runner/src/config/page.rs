@@ -1,0 +1,97 @@
+//! The settings as text: `config show`, and the page in `docs/`.
+
+use std::fmt::Write as _;
+
+use super::{
+    Config,
+    keys::{KIND_KEYS, KIND_SAYS, Key, TABLES},
+    value::{Value, quote},
+};
+
+/// The settings in force, as a file that gives the same again.
+#[must_use]
+pub fn show(config: &Config) -> String {
+    let mut text = String::new();
+    for table in TABLES {
+        section(&mut text, table.name, table.keys, config);
+    }
+    for (kind, settings) in &config.kinds {
+        // A kind may hold dots, which would be tables of their own.
+        section(
+            &mut text,
+            &format!("kind.{}", quote(kind)),
+            KIND_KEYS,
+            settings,
+        );
+    }
+    text
+}
+
+fn section<S>(text: &mut String, name: &str, keys: &[Key<S>], settings: &S) {
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    let _ = writeln!(text, "[{name}]");
+    for key in keys {
+        let value = (key.get)(settings);
+        if let Some(value) =
+            value.filter(|value| !matches!(value, Value::Pairs(pairs) if pairs.is_empty()))
+        {
+            let _ = writeln!(text, "{} = {}", key.name, value.as_toml(key.form));
+        }
+    }
+}
+
+const HEAD: &str = "# Configuration
+
+Sandhog reads `sandhog.toml` from the current directory when it is there, or the file that `--config` or
+`SANDHOG_CONFIG` names. After the file come the environment (`SANDHOG_DATA`, `SANDHOG_PLUGINS`), then flags
+(`--data`, `--plugins`); the later wins. No key is required. An unknown key, a wrong type and a value out of its range
+are refused with file, line, key and what is allowed; `sandhog config check [FILE]` says so without starting
+anything, and `sandhog config show` prints the settings in force.
+
+Durations are written as `\"200ms\"`, `\"30s\"`, `\"1m 30s\"`, `\"2h\"`; sizes as `\"64KiB\"`, `\"128MiB\"`, `\"1 GiB\"`, or as a
+number of bytes.
+
+This page is written by the program; a test holds it equal to the code.
+";
+
+/// The page that documents every key.
+#[must_use]
+pub fn page() -> String {
+    let mut text = String::from(HEAD);
+    let defaults = Config::default();
+    for table in TABLES {
+        let _ = write!(text, "\n## `[{}]`\n\n{}\n", table.name, table.says);
+        rows(&mut text, table.keys, |key| {
+            // The only default that differs from machine to machine.
+            if key.name == "workers" {
+                return "one per core".into();
+            }
+            default_cell((key.get)(&defaults), key)
+        });
+    }
+    let _ = write!(text, "\n## `[kind.NAME]`\n\n{KIND_SAYS}\n");
+    rows(&mut text, KIND_KEYS, |_| "left open".into());
+    text
+}
+
+fn rows<S>(text: &mut String, keys: &[Key<S>], default: impl Fn(&Key<S>) -> String) {
+    text.push_str("\n| key | default | allowed | meaning |\n|---|---|---|---|\n");
+    for key in keys {
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} |",
+            key.name,
+            default(key),
+            key.form.allowed(),
+            key.says
+        );
+    }
+}
+
+fn default_cell<S>(value: Option<Value>, key: &Key<S>) -> String {
+    value.map_or_else(String::new, |value| {
+        format!("`{}`", value.as_toml(key.form))
+    })
+}

@@ -1,0 +1,319 @@
+//! From the file, the environment and flags to checked settings.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use super::{
+    Config, ConfigError, KindSettings, Refusal,
+    keys::{KIND_KEYS, Key, TABLES},
+    value::{Form, Value, is_name},
+};
+
+/// The file that is read when none is named, if it is there.
+pub const DEFAULT_FILE: &str = "sandhog.toml";
+
+/// What flags say; they win over the environment, which wins over the file.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--config`: the file to read.
+    pub config: Option<PathBuf>,
+    /// `--data`.
+    pub data: Option<PathBuf>,
+    /// `--plugins`.
+    pub plugins: Option<PathBuf>,
+}
+
+/// Read the settings. `environment` looks a variable up.
+pub fn load(
+    flags: &Overrides,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Result<Config, ConfigError> {
+    let named = match &flags.config {
+        Some(path) => Some(path.clone()),
+        None => variable(&environment, "SANDHOG_CONFIG")?,
+    };
+    let mut config = match named {
+        Some(path) => read(&path)?,
+        None if Path::new(DEFAULT_FILE).exists() => read(Path::new(DEFAULT_FILE))?,
+        None => Config::default(),
+    };
+    for (field, flag, name) in [
+        (&mut config.runner.data, &flags.data, "SANDHOG_DATA"),
+        (
+            &mut config.runner.plugins,
+            &flags.plugins,
+            "SANDHOG_PLUGINS",
+        ),
+    ] {
+        let given = match flag {
+            Some(path) => Some(path.clone()),
+            None => variable(&environment, name)?,
+        };
+        if let Some(path) = given {
+            *field = path;
+        }
+    }
+    Ok(config)
+}
+
+fn variable(
+    environment: &impl Fn(&str) -> Option<OsString>,
+    name: &str,
+) -> Result<Option<PathBuf>, ConfigError> {
+    match environment(name) {
+        Some(value) if value.is_empty() => Err(ConfigError::Refused {
+            refusals: vec![Refusal {
+                place: format!("environment variable {name}"),
+                why: "is set but empty: unset it, or give it a path".into(),
+            }],
+        }),
+        value => Ok(value.map(PathBuf::from)),
+    }
+}
+
+fn read(path: &Path) -> Result<Config, ConfigError> {
+    let unreadable = |source: io::Error| ConfigError::Unreadable {
+        path: path.into(),
+        source,
+    };
+    let bytes = fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|error| ConfigError::NotText {
+        path: path.into(),
+        offset: error.utf8_error().valid_up_to(),
+    })?;
+    let mut config = parse(path, &text)?;
+    let base = path.parent().unwrap_or(Path::new(""));
+    for field in [&mut config.runner.data, &mut config.runner.plugins] {
+        if field.is_relative() {
+            *field = base.join(&*field);
+        }
+    }
+    Ok(config)
+}
+
+/// Read the text of a file named `path`. Relative paths in it are left as they are.
+pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader {
+        path,
+        text,
+        refusals: Vec::new(),
+    };
+    let mut config = Config {
+        file: Some(path.into()),
+        ..Config::default()
+    };
+    match DeTable::parse(text) {
+        Ok(table) => reader.root(&mut config, table.get_ref()),
+        Err(error) => reader.refuse(error.span().unwrap_or(0..0), error.message().into()),
+    }
+    if reader.refusals.is_empty() {
+        return Ok(config);
+    }
+    reader.refusals.sort_by_key(|(line, _)| *line);
+    Err(ConfigError::Refused {
+        refusals: reader.refusals.into_iter().map(|(_, one)| one).collect(),
+    })
+}
+
+/// Walks a parsed file and notes what is wrong.
+struct Reader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    refusals: Vec<(usize, Refusal)>,
+}
+
+type Entry<'t, 'i> = (
+    &'t Spanned<std::borrow::Cow<'i, str>>,
+    &'t Spanned<DeValue<'i>>,
+);
+
+impl Reader<'_> {
+    fn refuse(&mut self, span: Range<usize>, why: String) {
+        let line = 1 + self.text.as_bytes()[..span.start.min(self.text.len())]
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count();
+        let place = format!("{}:{line}", self.path.display());
+        self.refusals.push((line, Refusal { place, why }));
+    }
+
+    fn root(&mut self, config: &mut Config, root: &DeTable<'_>) {
+        for (name, value) in root {
+            let known = TABLES.iter().find(|table| table.name == name.get_ref());
+            let Some(inner) = value.get_ref().as_table() else {
+                self.stray((name, value));
+                continue;
+            };
+            match known {
+                Some(table) => {
+                    for entry in inner {
+                        self.entry(config, table.keys, &format!("{}.", table.name), entry);
+                    }
+                }
+                None if name.get_ref() == "kind" => self.kinds(config, inner),
+                None => {
+                    let tables = TABLES.iter().map(|table| table.name).chain(["kind"]);
+                    let why = unknown(
+                        "table",
+                        &format!("[{}]", name.get_ref()),
+                        name.get_ref(),
+                        tables,
+                    );
+                    self.refuse(name.span(), why);
+                }
+            }
+        }
+    }
+
+    /// A key outside any table.
+    fn stray(&mut self, (name, _): Entry<'_, '_>) {
+        let key = name.get_ref();
+        let home = TABLES
+            .iter()
+            .find(|table| table.keys.iter().any(|one| one.name == key));
+        let why = match home {
+            Some(table) => format!(
+                "`{key}` stands outside a table: put it under [{}]",
+                table.name
+            ),
+            None if TABLES.iter().any(|table| table.name == key) || key == "kind" => {
+                format!("`{key}` is a table: write [{key}] and its keys below")
+            }
+            None => {
+                let keys = TABLES
+                    .iter()
+                    .flat_map(|table| table.keys)
+                    .map(|one| one.name);
+                unknown("key", &format!("`{key}`"), key, keys)
+            }
+        };
+        self.refuse(name.span(), why);
+    }
+
+    fn kinds(&mut self, config: &mut Config, kinds: &DeTable<'_>) {
+        for (name, value) in kinds {
+            let kind = name.get_ref();
+            if !is_name(kind) {
+                let why = format!(
+                    "[kind.{kind:?}] names no kind: allowed is {}",
+                    Form::Name.allowed()
+                );
+                self.refuse(name.span(), why);
+                continue;
+            }
+            let Some(inner) = value.get_ref().as_table() else {
+                let why =
+                    format!("`kind.{kind}` is a table: write [kind.{kind}] and its keys below");
+                self.refuse(name.span(), why);
+                continue;
+            };
+            let mut settings = KindSettings::default();
+            for entry in inner {
+                self.entry(&mut settings, KIND_KEYS, &format!("kind.{kind}."), entry);
+            }
+            config.kinds.insert(kind.to_string(), settings);
+        }
+    }
+
+    fn entry<S>(
+        &mut self,
+        settings: &mut S,
+        keys: &[Key<S>],
+        table: &str,
+        (name, value): Entry<'_, '_>,
+    ) {
+        let Some(key) = keys.iter().find(|key| key.name == name.get_ref()) else {
+            let shown = format!("`{table}{}`", name.get_ref());
+            let why = unknown(
+                "key",
+                &shown,
+                name.get_ref(),
+                keys.iter().map(|key| key.name),
+            );
+            self.refuse(name.span(), why);
+            return;
+        };
+        let taken = checked(key.form, value.get_ref());
+        let Err(refused) = taken.and_then(|value| (key.set)(settings, value)) else {
+            return;
+        };
+        let allowed = key.form.allowed();
+        let why = format!("`{table}{}` {refused}: allowed is {allowed}", key.name);
+        self.refuse(value.span(), why);
+    }
+}
+
+fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> {
+    match value {
+        DeValue::String(text) => form.text(text),
+        DeValue::Integer(number) => {
+            let parsed = i128::from_str_radix(number.as_str(), number.radix())
+                .map_err(|_| format!("is {}, out of range", number.as_str()))?;
+            form.number(parsed)
+        }
+        DeValue::Table(table) if matches!(form, Form::Pairs) => table
+            .iter()
+            .map(|(key, value)| match value.get_ref().as_str() {
+                Some(text) => Ok((key.get_ref().to_string(), text.to_string())),
+                None => Err(format!(
+                    "has the {} `{}`, not a string",
+                    value.get_ref().type_str(),
+                    key.get_ref()
+                )),
+            })
+            .collect::<Result<_, _>>()
+            .map(Value::Pairs),
+        other => Err(format!("is of type {}", other.type_str())),
+    }
+}
+
+fn unknown(
+    what: &str,
+    shown: &str,
+    name: &str,
+    known: impl Iterator<Item = &'static str> + Clone,
+) -> String {
+    let near = known
+        .clone()
+        .map(|one| (distance(one, name), one))
+        .min()
+        .filter(|(steps, one)| *steps <= 2.min(one.len() / 2));
+    match near {
+        Some((_, one)) => format!("unknown {what} {shown}: did you mean `{one}`?"),
+        None => {
+            let all: Vec<&str> = known.collect();
+            format!("unknown {what} {shown}: known are {}", all.join(", "))
+        }
+    }
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
+    for i in 0..=one.len() {
+        for j in 0..=other.len() {
+            if i == 0 || j == 0 {
+                rows[i][j] = i + j;
+                continue;
+            }
+            let replace = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            let mut least = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = least;
+        }
+    }
+    rows[one.len()][other.len()]
+}

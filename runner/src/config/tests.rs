@@ -1,0 +1,247 @@
+//! What the settings take and refuse.
+
+use std::{ffi::OsString, fs, path::Path, time::Duration};
+
+use super::{Config, Durability, Overrides, load, page, parse, show};
+
+fn read(text: &str) -> Result<Config, String> {
+    parse(Path::new("sandhog.toml"), text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn every_refusal_names_line_key_and_what_is_allowed() {
+    let table = [
+        (
+            "[runner]\nworker = 2",
+            "sandhog.toml:2: unknown key `runner.worker`: did you mean `workers`?",
+        ),
+        (
+            "[runner]\nthreads = 2",
+            "sandhog.toml:2: unknown key `runner.threads`: known are data, plugins",
+        ),
+        (
+            "[runer]\n",
+            "sandhog.toml:1: unknown table [runer]: did you mean `runner`?",
+        ),
+        (
+            "workers = 2",
+            "`workers` stands outside a table: put it under [runner]",
+        ),
+        ("runner = 3", "`runner` is a table"),
+        (
+            "[runner]\nworkers = 0",
+            "sandhog.toml:2: `runner.workers` is 0, out of range: allowed is a whole number from 1 to 256",
+        ),
+        (
+            "[runner]\nworkers = -1",
+            "`runner.workers` is -1, out of range",
+        ),
+        (
+            "[runner]\nworkers = 1_000_000_000",
+            "`runner.workers` is 1000000000, out of range",
+        ),
+        (
+            "[runner]\nworkers = 99999999999999999999999999999999999999999",
+            "out of range",
+        ),
+        (
+            "[runner]\nworkers = \"4\"",
+            "`runner.workers` is the text \"4\", not a number",
+        ),
+        (
+            "[runner]\nworkers = 4.5",
+            "`runner.workers` is of type float",
+        ),
+        ("[runner]\nworkers = 08", "sandhog.toml:2: "),
+        (
+            "[runner]\nworkers = 2\nworkers = 3",
+            "sandhog.toml:3: duplicate key",
+        ),
+        (
+            "[runner]\nlease = 60",
+            "`runner.lease` is the number 60, without a unit: allowed is a duration from 1s to 1day",
+        ),
+        (
+            "[runner]\nlease = \"0s\"",
+            "`runner.lease` is 0s, out of range",
+        ),
+        ("[runner]\nlease = \"-5s\"", "which is negative"),
+        ("[runner]\nlease = \"soon\"", "no duration"),
+        ("[runner]\nlease = \"\"", "no duration"),
+        ("[runner]\ndata = \" \"", "`runner.data` is empty"),
+        ("[runner]\ndata = true", "`runner.data` is of type boolean"),
+        (
+            "[limits]\nmemory = \"0\"",
+            "`limits.memory` is 0B, out of range: allowed is a size from 64KiB to 4GiB",
+        ),
+        ("[limits]\nmemory = \"99999999999999999999GiB\"", "no size"),
+        ("[limits]\nmemory = \"12 parsecs\"", "no size"),
+        (
+            "[store]\ndurability = \"fsync\"",
+            "`store.durability` is \"fsync\": allowed is one of \"commit\", \"interval\", \"none\"",
+        ),
+        (
+            "[kind.page]\nmax_attempts = 0",
+            "`kind.page.max_attempts` is 0, out of range",
+        ),
+        (
+            "[kind.page]\nbackof = \"x\"",
+            "unknown key `kind.page.backof`: did you mean `backoff`?",
+        ),
+        (
+            "[kind.page]\nbackoff = \"never\"",
+            "`kind.page.backoff` is \"never\"",
+        ),
+        (
+            "[kind.page]\nconfig = { depth = 3 }",
+            "has the integer `depth`, not a string",
+        ),
+        ("[kind.\"a b\"]\n", "names no kind"),
+        ("[kind]\npage = 3", "`kind.page` is a table"),
+        ("[log]\nlevel = \"loud\"", "`log.level` is \"loud\""),
+        ("[log\n", "sandhog.toml:1: "),
+    ];
+    for (text, expected) in table {
+        let refused = read(text).expect_err(text);
+        assert!(
+            refused.contains(expected),
+            "{text:?} gave {refused:?}, not {expected:?}"
+        );
+    }
+}
+
+#[test]
+fn every_refusal_of_a_file_is_told_at_once_in_its_order() {
+    let refused = read("[log]\nlevel = 3\n[runner]\nworkers = 0\nslots = 0").unwrap_err();
+    let lines: Vec<&str> = refused.lines().collect();
+    assert_eq!(lines.len(), 3, "{refused}");
+    assert!(lines[0].starts_with("sandhog.toml:2:") && lines[2].starts_with("sandhog.toml:5:"));
+}
+
+#[test]
+fn files_that_look_odd_but_are_right_are_taken() {
+    let empty = Config {
+        file: Some("sandhog.toml".into()),
+        ..Config::default()
+    };
+    assert_eq!(read("").unwrap(), empty);
+    assert_eq!(read("# nothing\n").unwrap(), empty);
+    assert_eq!(read("[runner]\n").unwrap(), empty);
+    assert_eq!(
+        read("\u{feff}[runner]\r\nworkers = 3\r\n")
+            .unwrap()
+            .runner
+            .workers,
+        3
+    );
+    let spaced = read(
+        "[limits]\nmemory = \" 1 MiB \"\ntimeout=\"1m 30s\"\nresult = 4096\npayload = \"512 kb\"",
+    )
+    .unwrap();
+    assert_eq!(spaced.limits.memory, 1 << 20);
+    assert_eq!(spaced.limits.timeout, Duration::from_secs(90));
+    assert_eq!(spaced.limits.result, 4096);
+    assert_eq!(spaced.limits.payload, 512_000);
+    let store = read("store = { durability = \"interval\", interval = \"200ms\" }")
+        .unwrap()
+        .store;
+    assert_eq!(
+        (store.durability, store.interval),
+        (Durability::Interval, Duration::from_millis(200))
+    );
+}
+
+#[test]
+fn a_kind_gives_its_own_limits_and_defaults() {
+    let config = read(
+        "[limits]\ntimeout = \"10s\"\n[kind.thumbnail]\nmemory = \"256MiB\"\nqueue = \"images\"\nmax_attempts = 5\nconfig = { quality = \"80\" }\n[kind.\"a.b\"]\ntimeout = \"1s\"",
+    )
+    .unwrap();
+    assert_eq!(config.limits_for("thumbnail").memory, 256 << 20);
+    assert_eq!(config.limits_for("thumbnail").timeout_ms, 10_000);
+    assert_eq!(config.limits_for("a.b").timeout_ms, 1_000);
+    assert_eq!(config.limits_for("other").memory, 128 << 20);
+    assert_eq!(
+        config.defaults_for("thumbnail").queue.as_deref(),
+        Some("images")
+    );
+    assert_eq!(config.defaults_for("thumbnail").retry.max_attempts, Some(5));
+    assert_eq!(config.defaults_for("thumbnail").timeout_ms, None);
+    assert_eq!(config.handler_config("thumbnail")["quality"], "80");
+    assert!(config.handler_config("other").is_empty());
+}
+
+#[test]
+fn what_is_shown_reads_back_as_the_same() {
+    let config = read("[runner]\ndata = \"a \\\"b\\\" c\"\nlease = \"90s\"\n[kind.\"a.b\"]\nbackoff = \"polynomial\"\nconfig = { \"x y\" = \"1\" }").unwrap();
+    assert_eq!(read(&show(&config)).unwrap(), config);
+}
+
+#[test]
+fn flags_win_over_the_environment_and_that_over_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.toml");
+    fs::write(&file, "[runner]\ndata = \"kept\"\nplugins = \"/abs\"").unwrap();
+    let mut flags = Overrides {
+        config: Some(file.clone()),
+        ..Overrides::default()
+    };
+    let config = load(&flags, |_| None).unwrap();
+    assert_eq!(config.runner.data, folder.path().join("kept"));
+    assert_eq!(config.runner.plugins, Path::new("/abs"));
+    let environment = |name: &str| (name == "SANDHOG_DATA").then(|| OsString::from("from-env"));
+    assert_eq!(
+        load(&flags, environment).unwrap().runner.data,
+        Path::new("from-env")
+    );
+    flags.data = Some("from-flag".into());
+    assert_eq!(
+        load(&flags, environment).unwrap().runner.data,
+        Path::new("from-flag")
+    );
+    flags.data = None;
+    let refused = load(&flags, |_| Some(OsString::new()))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        refused.contains("SANDHOG_DATA is set but empty")
+            || refused.contains("SANDHOG_DATA: is set but empty"),
+        "{refused}"
+    );
+    flags.config = Some(folder.path().join("missing.toml"));
+    let refused = load(&flags, |_| None).unwrap_err().to_string();
+    assert!(
+        refused.contains("cannot read") && refused.contains("missing.toml"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn text_that_is_no_utf8_is_refused_with_its_offset() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.toml");
+    fs::write(&file, b"# \xff").unwrap();
+    let flags = Overrides {
+        config: Some(file),
+        ..Overrides::default()
+    };
+    let refused = load(&flags, |_| None).unwrap_err().to_string();
+    assert!(
+        refused.ends_with("is not UTF-8 from byte 2 on"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_page_in_docs_is_what_the_code_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/configuration.md");
+    if std::env::var_os("SANDHOG_WRITE_DOCS").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        written == page(),
+        "{} differs from the code: run this test once with SANDHOG_WRITE_DOCS=1",
+        path.display()
+    );
+}

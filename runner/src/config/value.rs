@@ -1,0 +1,289 @@
+//! The forms a value can take, how it is read from text, and how it is shown.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use sandhog_model::Backoff;
+
+use super::{Durability, LogFormat};
+
+/// A checked value.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Value {
+    Path(PathBuf),
+    /// A count, or a size in bytes.
+    Number(u64),
+    Span(Duration),
+    Word(String),
+    Backoff(Backoff),
+    Pairs(BTreeMap<String, String>),
+}
+
+/// What a key takes, with its range.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Form {
+    Path,
+    Count { min: u64, max: u64 },
+    Size { min: u64, max: u64 },
+    Span { min: Duration, max: Duration },
+    OneOf(&'static [&'static str]),
+    Name,
+    Backoff,
+    Pairs,
+}
+
+impl Form {
+    /// What is allowed, for errors and the page.
+    pub(super) fn allowed(self) -> String {
+        match self {
+            Self::Path => "a path, in quotes".into(),
+            Self::Count { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Size { min, max } => format!(
+                "a size from {} to {}, in quotes such as \"16MiB\", or a number of bytes",
+                show_size(min),
+                show_size(max)
+            ),
+            Self::Span { min, max } => format!(
+                "a duration from {} to {}, in quotes such as \"1m 30s\"",
+                show_span(min),
+                show_span(max)
+            ),
+            Self::OneOf(words) => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+                format!("one of {}", quoted.join(", "))
+            }
+            Self::Name => {
+                "a name of letters, digits and . _ : -, in quotes, at most 128 bytes".into()
+            }
+            Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
+            Self::Pairs => "a table of strings, such as { key = \"value\" }".into(),
+        }
+    }
+
+    /// Read text, as it stands between quotes. `None` when it is not of this form or out of range.
+    pub(super) fn text(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Path if text.trim().is_empty() => Err("is empty".into()),
+            Self::Path => Ok(Value::Path(PathBuf::from(text))),
+            Self::Count { .. } => Err(format!("is the text {text:?}, not a number")),
+            Self::Size { min, max } => {
+                let bytes = parse_size(text)?;
+                within(bytes, min, max, show_size).map(Value::Number)
+            }
+            Self::Span { min, max } => {
+                let span = parse_span(text)?;
+                within(span, min, max, show_span).map(Value::Span)
+            }
+            Self::OneOf(words) if words.contains(&text) => Ok(Value::Word(text.into())),
+            Self::OneOf(_) => Err(format!("is {text:?}")),
+            Self::Name if is_name(text) => Ok(Value::Word(text.into())),
+            Self::Name => Err(format!("is {text:?}, which is no name")),
+            Self::Backoff => text
+                .parse()
+                .map(Value::Backoff)
+                .map_err(|why| format!("is {text:?}: {why}")),
+            Self::Pairs => Err(format!("is the text {text:?}, not a table")),
+        }
+    }
+
+    /// Read a number.
+    pub(super) fn number(self, number: i128) -> Result<Value, String> {
+        match self {
+            Self::Count { min, max } | Self::Size { min, max } => {
+                if number < i128::from(min) || number > i128::from(max) {
+                    return Err(format!("is {number}, out of range"));
+                }
+                Ok(Value::Number(number as u64))
+            }
+            Self::Span { .. } => Err(format!("is the number {number}, without a unit")),
+            Self::Path | Self::OneOf(_) | Self::Name | Self::Backoff | Self::Pairs => {
+                Err(format!("is the number {number}"))
+            }
+        }
+    }
+}
+
+fn within<T: PartialOrd + Copy>(
+    value: T,
+    min: T,
+    max: T,
+    show: fn(T) -> String,
+) -> Result<T, String> {
+    if value < min || value > max {
+        return Err(format!("is {}, out of range", show(value)));
+    }
+    Ok(value)
+}
+
+/// Whether a text can name a kind or a queue.
+pub(super) fn is_name(text: &str) -> bool {
+    let fits = (1..=sandhog_model::limits::NAME_BYTES).contains(&text.len());
+    let first = text
+        .bytes()
+        .next()
+        .is_some_and(|b| b.is_ascii_alphanumeric());
+    fits && first
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
+}
+
+/// Read a duration such as `30s`, `1m 30s` or `200ms`.
+pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
+    if text.trim_start().starts_with('-') {
+        return Err(format!("is {text:?}, which is negative"));
+    }
+    humantime::parse_duration(text).map_err(|error| format!("is {text:?}, no duration ({error})"))
+}
+
+const UNITS: [(&str, u64); 8] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+    ("", 1),
+];
+
+/// Read a size such as `128MiB`, `1 MiB`, `512 KB` or `4096`.
+fn parse_size(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    let digits = trimmed.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = trimmed.split_at(digits.unwrap_or(trimmed.len()));
+    let unit = unit.trim_start();
+    let factor = UNITS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+        .map(|(_, factor)| *factor);
+    number
+        .parse::<u64>()
+        .ok()
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor))
+        .ok_or_else(|| format!("is {text:?}, no size"))
+}
+
+/// A size as people write it: the largest unit that divides it.
+pub(super) fn show_size(bytes: u64) -> String {
+    let unit = UNITS[..3]
+        .iter()
+        .rev()
+        .find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
+    match unit {
+        Some((name, factor)) => format!("{}{name}", bytes / factor),
+        None => format!("{bytes}B"),
+    }
+}
+
+/// A duration as people write it.
+pub(super) fn show_span(span: Duration) -> String {
+    humantime::format_duration(span).to_string()
+}
+
+impl Value {
+    /// As it is written in the file.
+    pub(super) fn as_toml(&self, form: Form) -> String {
+        match (self, form) {
+            (Self::Number(bytes), Form::Size { .. }) => quote(&show_size(*bytes)),
+            (Self::Number(number), _) => number.to_string(),
+            (Self::Path(path), _) => quote(&path.to_string_lossy()),
+            (Self::Span(span), _) => quote(&show_span(*span)),
+            (Self::Word(word), _) => quote(word),
+            (Self::Backoff(backoff), _) => quote(&backoff.to_string()),
+            (Self::Pairs(pairs), _) => {
+                let pairs: Vec<String> = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{} = {}", quote(key), quote(value)))
+                    .collect();
+                format!("{{ {} }}", pairs.join(", "))
+            }
+        }
+    }
+}
+
+pub(super) fn quote(text: &str) -> String {
+    toml::Value::String(text.into()).to_string()
+}
+
+/// A field of the settings that a [`Value`] fills and that can be shown as one.
+pub(super) trait Setting: Sized {
+    /// `None` when the value is of another form than the field.
+    fn take(value: Value) -> Option<Self>;
+    /// `None` when nothing is set.
+    fn give(&self) -> Option<Value>;
+}
+
+macro_rules! setting {
+    ($type:ty, $variant:ident, $value:ident => $take:expr, $field:ident => $give:expr) => {
+        impl Setting for $type {
+            fn take(value: Value) -> Option<Self> {
+                match value {
+                    Value::$variant($value) => $take,
+                    _ => None,
+                }
+            }
+
+            fn give(&self) -> Option<Value> {
+                let $field = self;
+                Some(Value::$variant($give))
+            }
+        }
+    };
+}
+
+setting!(PathBuf, Path, path => Some(path), field => field.clone());
+setting!(u64, Number, number => Some(number), field => *field);
+setting!(u32, Number, number => number.try_into().ok(), field => u64::from(*field));
+setting!(usize, Number, number => number.try_into().ok(), field => *field as u64);
+setting!(Duration, Span, span => Some(span), field => *field);
+setting!(String, Word, word => Some(word), field => field.clone());
+setting!(Backoff, Backoff, backoff => Some(backoff), field => field.clone());
+setting!(Arc<BTreeMap<String, String>>, Pairs, pairs => Some(Self::new(pairs)), field => BTreeMap::clone(field));
+setting!(Durability, Word, word => Self::named(&word), field => field.name().into());
+setting!(LogFormat, Word, word => Self::named(&word), field => field.name().into());
+
+impl<T: Setting> Setting for Option<T> {
+    fn take(value: Value) -> Option<Self> {
+        T::take(value).map(Some)
+    }
+
+    fn give(&self) -> Option<Value> {
+        self.as_ref().and_then(T::give)
+    }
+}
+
+impl Durability {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Commit => "commit",
+            Self::Interval => "interval",
+            Self::None => "none",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Commit, Self::Interval, Self::None]
+            .into_iter()
+            .find(|one| one.name() == name)
+    }
+}
+
+impl LogFormat {
+    /// Its name in the file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::Text, Self::Json]
+            .into_iter()
+            .find(|one| one.name() == name)
+    }
+}

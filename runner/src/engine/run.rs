@@ -1,0 +1,144 @@
+//! One run: leased, plugin found, limits set, called, ended.
+
+use std::{sync::Arc, time::Instant};
+
+use sandhog_model::{Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, Waiting};
+
+use super::{
+    live::{Held, LiveTable},
+    settings::{Settings, resolve},
+};
+use crate::{
+    clock::Clock,
+    plugin::{AttemptRequest, Host, Live, Plugins, Report, Services},
+    store::LeasedJob,
+};
+
+/// How long after its wall time an attempt may still be ending before its lease is given up, in
+/// milliseconds.
+const ENDING_MS: u64 = 15_000;
+
+/// What a run needs from its worker.
+pub(super) struct RunContext {
+    pub(super) worker: usize,
+    pub(super) plugins: Arc<dyn Plugins>,
+    pub(super) settings: Arc<dyn Settings>,
+    pub(super) services: Arc<dyn Services>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) live: Arc<LiveTable>,
+}
+
+/// Run one leased job to a settlement.
+pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob) -> Settlement {
+    let begun = Instant::now();
+    let started_at = context.clock.now().wall;
+    let rule = context.settings.rule(&leased.job.kind);
+    let (id, token, number) = (leased.job.id, leased.token, leased.attempt);
+
+    let catalog = context.plugins.catalog();
+    let Some((plugin, info)) = catalog.serving(&leased.job.kind) else {
+        // The plugin went away between the claim and now.
+        let attempt = attempt_without_run(&leased, started_at);
+        let outcome = Outcome::NotRun(Waiting::PluginMissing);
+        return settlement(&leased, outcome, attempt, leased.job.retry.clone());
+    };
+    let (limits, retry) = resolve(&leased.job, &rule, info);
+    let live = Arc::new(Live::default());
+    let held = Held {
+        token,
+        worker: context.worker,
+        live: live.clone(),
+        hard_deadline: (context.clock.now().mono)
+            .saturating_add(limits.timeout_ms)
+            .saturating_add(ENDING_MS),
+    };
+    context.live.add(id, held);
+    let request = AttemptRequest {
+        job: leased.job.clone(),
+        token,
+        number,
+        max_attempts: retry.max_attempts(),
+        checkpoint: leased.checkpoint.clone(),
+        started_at,
+        plugin: plugin.clone(),
+        limits,
+        config: rule.config,
+        live,
+    };
+    let Report {
+        outcome,
+        mut attempt,
+        children,
+    } = host.run(request, context.services.clone()).await;
+    context.live.remove(id, token);
+    attempt.ended_at = context.clock.now().wall;
+    log_end(&leased, &outcome, begun);
+    Settlement {
+        children,
+        ..settlement(&leased, outcome, attempt, retry)
+    }
+}
+
+/// The settlement of a run that broke inside the host.
+pub(super) fn broken(clock: &dyn Clock, leased: &LeasedJob, text: String) -> Settlement {
+    let failure = Failure::new(FailureKind::HostError, "panic", text)
+        .with_hint("this is a fault of the runner, not of the handler: report it with its log");
+    let mut attempt = attempt_without_run(leased, clock.now().wall);
+    attempt.failure = Some(failure.clone());
+    let outcome = Outcome::Failed {
+        failure,
+        retry_after_ms: None,
+    };
+    settlement(leased, outcome, attempt, leased.job.retry.clone())
+}
+
+fn settlement(
+    leased: &LeasedJob,
+    outcome: Outcome,
+    attempt: Attempt,
+    retry: RetryPolicy,
+) -> Settlement {
+    Settlement {
+        id: leased.job.id,
+        token: leased.token,
+        outcome,
+        attempt,
+        children: Vec::new(),
+        retry,
+    }
+}
+
+fn attempt_without_run(leased: &LeasedJob, at: sandhog_model::UnixMs) -> Attempt {
+    Attempt {
+        number: leased.attempt,
+        token: leased.token,
+        started_at: at,
+        ended_at: at,
+        duration_us: 0,
+        digest: String::new(),
+        plugin: String::new(),
+        peak_memory: 0,
+        failure: None,
+        logs: Vec::new(),
+        dropped_lines: 0,
+    }
+}
+
+fn log_end(leased: &LeasedJob, outcome: &Outcome, begun: Instant) {
+    let (job, kind, attempt) = (leased.job.id, &leased.job.kind, leased.attempt);
+    let ms = begun.elapsed().as_millis() as u64;
+    match outcome {
+        Outcome::Completed(_) => tracing::info!(%job, %kind, attempt, ms, "completed"),
+        Outcome::Failed { failure, .. } | Outcome::Permanent(failure) => {
+            let (failure, cause) = (failure.kind, &failure.cause);
+            tracing::warn!(%job, %kind, attempt, ms, %failure, %cause, "attempt failed");
+        }
+        Outcome::Snoozed { delay_ms } => {
+            tracing::info!(%job, %kind, attempt, ms, delay_ms, "snoozed");
+        }
+        Outcome::Discarded { reason } => {
+            tracing::info!(%job, %kind, attempt, ms, %reason, "discarded");
+        }
+        Outcome::NotRun(why) => tracing::info!(%job, %kind, attempt, ?why, "put back"),
+    }
+}

@@ -1,0 +1,54 @@
+//! Leases that are held, and leases that are lost.
+
+use std::time::Duration;
+
+use sandhog_model::State;
+
+use super::stage::{Stage, done, until_interrupted};
+
+#[tokio::test]
+async fn a_long_attempt_keeps_its_lease() {
+    // Many beats long: the attempt ends only once the store has swept past its lease three times.
+    let stage = Stage::start_with(
+        &["long"],
+        |_, _| {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_millis(900)).await;
+                done("kept")
+            })
+        },
+        300,
+    )
+    .await;
+    let id = stage.enqueue("long").await;
+    let view = stage.until(id, State::Completed).await;
+    assert_eq!((view.attempts.len(), view.losses), (1, 0));
+}
+
+#[tokio::test]
+async fn a_stuck_attempt_loses_its_lease_and_its_late_report_is_refused() {
+    let stage = Stage::start_with(
+        &["stuck"],
+        |request, _| {
+            Box::pin(async move {
+                match request.token.0 {
+                    1 => until_interrupted(request.live).await,
+                    _ => done("second"),
+                }
+            })
+        },
+        300,
+    )
+    .await;
+    let id = stage.enqueue("stuck").await;
+    stage.until(id, State::Running).await;
+    // Past its wall time and the time to end: no beat renews it any more.
+    stage.clock.leap(60_000);
+    let view = stage.until(id, State::Completed).await;
+    assert_eq!(view.output.expect("a result").payload, b"second");
+    assert_eq!((view.losses, view.attempts.len()), (1, 1));
+    // The first attempt ends with the engine, and reports in vain.
+    stage.stop(Duration::ZERO).await;
+    let view = stage.view(id).await;
+    assert_eq!((view.row.state, view.attempts.len()), (State::Completed, 1));
+}

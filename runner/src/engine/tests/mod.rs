@@ -1,0 +1,5 @@
+//! The engine on a real store, with a host that does what a test says.
+
+mod lease;
+mod life;
+mod stage;

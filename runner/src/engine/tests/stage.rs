@@ -1,0 +1,289 @@
+//! A store in a temporary directory, one plugin that serves every kind a test needs, and a host
+//! whose attempts do what the kind's script says.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use sandhog_model::{
+    Attempt, Backoff, Failure, FailureKind, JobId, KindDefaults, Letter, NewJob, Now, Outcome,
+    Output, RetryPolicy, State, Waiting,
+};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use crate::{
+    clock::{Clock, SystemClock},
+    engine::{Engine, EngineOptions, EngineParts, KindRule, Settings},
+    plugin::{
+        AttemptRequest, Catalog, Host, HostFactory, KindInfo, Live, Plugin, Plugins, Report,
+        Services,
+    },
+    store::{
+        Inspect, JobView, Store,
+        wal::{self, Wal, WalOptions},
+    },
+};
+
+/// Longest wait for something that must happen.
+const BOUND: Duration = Duration::from_secs(20);
+
+pub(super) type Ending = Pin<Box<dyn Future<Output = Outcome>>>;
+pub(super) type Script = fn(AttemptRequest, Arc<dyn Services>) -> Ending;
+
+/// The machine's clocks, with a leap forward of the steady one when a test says so.
+#[derive(Default)]
+pub(super) struct Leaping {
+    clock: SystemClock,
+    leap_ms: AtomicU64,
+}
+
+impl Leaping {
+    pub(super) fn leap(&self, ms: u64) {
+        self.leap_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for Leaping {
+    fn now(&self) -> Now {
+        let now = self.clock.now();
+        let mono = now.mono + self.leap_ms.load(Ordering::SeqCst);
+        Now { mono, ..now }
+    }
+}
+
+/// The plugin folder: what it offers is set by the test.
+pub(super) struct Folder {
+    catalog: Mutex<Arc<Catalog>>,
+    changed: watch::Sender<u64>,
+}
+
+impl Folder {
+    pub(super) fn serving(kinds: &[&str]) -> Arc<Self> {
+        let folder = Self {
+            catalog: Mutex::default(),
+            changed: watch::Sender::new(0),
+        };
+        folder.serve(kinds);
+        Arc::new(folder)
+    }
+
+    pub(super) fn serve(&self, kinds: &[&str]) {
+        let kinds = kinds.iter().map(|kind| KindInfo {
+            kind: (*kind).to_owned(),
+            ..KindInfo::default()
+        });
+        let plugin = Plugin {
+            name: "scripted".into(),
+            file: "scripted.wasm".into(),
+            digest: "d1".into(),
+            size: 0,
+            sdk: String::new(),
+            kinds: kinds.collect(),
+            code: "scripted.cwasm".into(),
+            cached: true,
+        };
+        let plugins = BTreeMap::from([(plugin.name.clone(), Arc::new(plugin))]);
+        *self.catalog.lock().expect("no test panics here") = Arc::new(Catalog {
+            plugins,
+            problems: Vec::new(),
+        });
+        self.changed.send_modify(|count| *count += 1);
+    }
+}
+
+impl Plugins for Folder {
+    fn catalog(&self) -> Arc<Catalog> {
+        self.catalog.lock().expect("no test panics here").clone()
+    }
+
+    fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+}
+
+struct ScriptedHost(Script);
+
+impl Host for ScriptedHost {
+    fn run<'a>(
+        &'a self,
+        request: AttemptRequest,
+        services: Arc<dyn Services>,
+    ) -> Pin<Box<dyn Future<Output = Report> + 'a>> {
+        Box::pin(async move {
+            let attempt = Attempt {
+                number: request.number,
+                token: request.token,
+                started_at: request.started_at,
+                ended_at: request.started_at,
+                duration_us: 1,
+                digest: request.plugin.digest.clone(),
+                plugin: request.plugin.name.clone(),
+                peak_memory: 0,
+                failure: None,
+                logs: Vec::new(),
+                dropped_lines: 0,
+            };
+            let outcome = (self.0)(request, services).await;
+            Report {
+                outcome,
+                attempt,
+                children: Vec::new(),
+            }
+        })
+    }
+}
+
+struct Scripted(Script);
+
+impl HostFactory for Scripted {
+    fn host(&self) -> Result<Box<dyn Host>, String> {
+        Ok(Box::new(ScriptedHost(self.0)))
+    }
+}
+
+/// Retries at once.
+struct Quick;
+
+impl Settings for Quick {
+    fn rule(&self, _kind: &str) -> KindRule {
+        KindRule {
+            retry: RetryPolicy {
+                max_attempts: Some(3),
+                backoff: Some("fixed 1ms".parse::<Backoff>().expect("a backoff")),
+                ..RetryPolicy::default()
+            },
+            ..KindRule::default()
+        }
+    }
+}
+
+pub(super) struct Stage {
+    pub(super) store: Arc<Wal>,
+    pub(super) folder: Arc<Folder>,
+    pub(super) engine: Arc<Engine>,
+    pub(super) clock: Arc<Leaping>,
+    _data: TempDir,
+}
+
+impl Stage {
+    pub(super) async fn start(kinds: &[&str], script: Script) -> Self {
+        Self::start_with(kinds, script, 30_000).await
+    }
+
+    pub(super) async fn start_with(kinds: &[&str], script: Script, lease_ms: u64) -> Self {
+        let data = TempDir::new().expect("a temporary directory");
+        let clock = Arc::new(Leaping::default());
+        let store = wal::open(WalOptions {
+            lease_ms,
+            clock: clock.clone(),
+            ..WalOptions::new(data.path(), "a test")
+        });
+        let store = store.expect("an empty directory opens");
+        let folder = Folder::serving(kinds);
+        let engine = Engine::start(
+            EngineOptions {
+                workers: 1,
+                slots: 2,
+                lease_ms,
+            },
+            EngineParts {
+                store: store.clone(),
+                plugins: folder.clone(),
+                hosts: Arc::new(Scripted(script)),
+                settings: Arc::new(Quick),
+                clock: clock.clone(),
+            },
+        );
+        Self {
+            engine: engine.await.expect("the engine starts"),
+            store,
+            folder,
+            clock,
+            _data: data,
+        }
+    }
+
+    pub(super) async fn enqueue(&self, kind: &str) -> JobId {
+        let job = NewJob {
+            kind: kind.to_owned(),
+            ..NewJob::default()
+        };
+        let id = self.store.mint();
+        let job = job.accept(id, id.minted_at(), &KindDefaults::default());
+        let job = job.expect("a plain job is accepted");
+        let answers = self
+            .store
+            .enqueue(vec![job])
+            .await
+            .expect("the store works");
+        assert_eq!(answers, [Ok(id)]);
+        id
+    }
+
+    pub(super) async fn view(&self, id: JobId) -> JobView {
+        let view = self.store.job(id).await.expect("the store works");
+        view.expect("the job is there")
+    }
+
+    pub(super) async fn letter(&self, id: JobId) -> Letter {
+        let letter = self.store.letter(id).await.expect("the store works");
+        letter.expect("the job has a letter")
+    }
+
+    /// Wait until the job is in a state; its view then.
+    pub(super) async fn until(&self, id: JobId, state: State) -> JobView {
+        let mut changes = self.store.changes();
+        let seen = async {
+            loop {
+                let view = self.view(id).await;
+                if view.row.state == state {
+                    return view;
+                }
+                // A lagging receiver only means that there is more to look at.
+                let _ = changes.recv().await;
+            }
+        };
+        let seen = tokio::time::timeout(BOUND, seen).await;
+        match seen {
+            Ok(view) => view,
+            Err(_) => panic!("job {id} is not {state} but {:?}", self.view(id).await.row),
+        }
+    }
+
+    pub(super) async fn stop(&self, grace: Duration) {
+        let stop = self.engine.stop(grace, std::future::pending());
+        tokio::time::timeout(BOUND, stop)
+            .await
+            .expect("the engine stops");
+    }
+}
+
+pub(super) fn done(text: &str) -> Outcome {
+    Outcome::Completed(Output {
+        content_type: "text/plain".into(),
+        payload: text.as_bytes().to_vec(),
+    })
+}
+
+pub(super) fn failed(text: &str) -> Outcome {
+    Outcome::Failed {
+        failure: Failure::new(FailureKind::Error, "scripted", text),
+        retry_after_ms: None,
+    }
+}
+
+/// Run until interrupted, as a guest in a loop does.
+pub(super) async fn until_interrupted(live: Arc<Live>) -> Outcome {
+    while !live.is_interrupted() {
+        tokio::task::yield_now().await;
+    }
+    Outcome::NotRun(Waiting::Shutdown)
+}

@@ -1,0 +1,157 @@
+//! A worker thread: one current-thread runtime, one host, a number of slots.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use sandhog_model::{ClaimRequest, Settlement, UnixMs};
+use tokio::{
+    sync::watch,
+    task::{Id, JoinError, JoinSet},
+};
+
+use super::{
+    live::WorkerCount,
+    run::{RunContext, broken, run},
+    settle::settle,
+};
+use crate::{
+    plugin::Host,
+    store::{LeasedJob, Store},
+};
+
+/// The longest sleep before the clock is looked at again, so that a wall clock set forward is
+/// noticed.
+const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+
+/// What the workers are asked to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// Claim and run.
+    Run,
+    /// Claim nothing more; end once nothing runs.
+    Drain,
+}
+
+/// One worker.
+pub(super) struct Worker {
+    pub(super) context: Arc<RunContext>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) slots: usize,
+    pub(super) count: Arc<WorkerCount>,
+    pub(super) phase: watch::Receiver<Phase>,
+}
+
+/// What a worker's loop keeps.
+#[derive(Default)]
+struct Slots {
+    running: JoinSet<Settlement>,
+    jobs: HashMap<Id, LeasedJob>,
+    settling: JoinSet<()>,
+    next_due: Option<UnixMs>,
+}
+
+impl Worker {
+    /// Claim and run until told to drain and nothing runs any more. Runs inside a `LocalSet`.
+    pub(super) async fn run(self, host: Box<dyn Host>) {
+        let host: std::rc::Rc<dyn Host> = host.into();
+        let mut slots = Slots::default();
+        let mut catalog = self.context.plugins.changed();
+        let mut told = self.phase.clone();
+        let ready = self.store.ready();
+        let mut look = true;
+        loop {
+            // Armed before the claim: what becomes ready after it is not missed.
+            let notified = ready.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            let phase = *told.borrow_and_update();
+            if phase == Phase::Run && look {
+                look = self.fill(&mut slots, &host).await;
+            }
+            if phase == Phase::Drain && slots.running.is_empty() {
+                break;
+            }
+            tokio::select! {
+                Some(ended) = slots.running.join_next_with_id() => {
+                    self.end(&mut slots, ended);
+                    look = true;
+                }
+                Some(_) = slots.settling.join_next() => {}
+                () = notified => look = true,
+                () = self.until_due(slots.next_due) => look = true,
+                changed = catalog.changed() => look |= changed.is_ok(),
+                changed = told.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                }
+            }
+        }
+        while slots.settling.join_next().await.is_some() {}
+    }
+
+    /// Claim for the free slots. Whether it is worth to look again at once.
+    async fn fill(&self, slots: &mut Slots, host: &std::rc::Rc<dyn Host>) -> bool {
+        let free = self.slots.saturating_sub(slots.running.len());
+        let kinds = self.context.plugins.catalog().kinds();
+        if free == 0 || kinds.is_empty() {
+            slots.next_due = None;
+            return false;
+        }
+        let claimed = match self.store.claim(ClaimRequest { kinds, max: free }).await {
+            Ok(claimed) => claimed,
+            Err(error) => {
+                tracing::warn!(%error, "cannot claim jobs");
+                slots.next_due = Some(self.context.clock.now().wall.plus(500));
+                return false;
+            }
+        };
+        slots.next_due = claimed.next_due;
+        for leased in claimed.jobs {
+            let (context, host, job) = (self.context.clone(), host.clone(), leased.clone());
+            let task = slots
+                .running
+                .spawn_local(async move { run(&context, host.as_ref(), leased).await });
+            slots.jobs.insert(task.id(), job);
+        }
+        false
+    }
+
+    /// Collect what ended and send it off; the slot is free at once.
+    fn end(&self, slots: &mut Slots, ended: Result<(Id, Settlement), JoinError>) {
+        let mut reports = vec![self.report(slots, ended)];
+        while let Some(ended) = slots.running.try_join_next_with_id() {
+            reports.push(self.report(slots, ended));
+        }
+        let store = self.store.clone();
+        slots
+            .settling
+            .spawn_local(async move { settle(store, reports).await });
+    }
+
+    fn report(&self, slots: &mut Slots, ended: Result<(Id, Settlement), JoinError>) -> Settlement {
+        self.count.one_ended();
+        match ended {
+            Ok((task, settlement)) => {
+                slots.jobs.remove(&task);
+                settlement
+            }
+            Err(error) => {
+                let leased = slots.jobs.remove(&error.id());
+                let leased = leased.expect("every running task is in the table");
+                tracing::error!(job = %leased.job.id, %error, "a run broke inside the host");
+                self.context.live.remove(leased.job.id, leased.token);
+                broken(self.context.clock.as_ref(), &leased, error.to_string())
+            }
+        }
+    }
+
+    async fn until_due(&self, due: Option<UnixMs>) {
+        match due {
+            None => std::future::pending().await,
+            Some(due) => {
+                let wait = Duration::from_millis(due.since(self.context.clock.now().wall));
+                tokio::time::sleep(wait.min(LONGEST_SLEEP)).await;
+            }
+        }
+    }
+}

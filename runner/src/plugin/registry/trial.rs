@@ -1,0 +1,203 @@
+//! A file looked at or run on its own, without a folder, a store or a runner.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
+
+use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Token, UnixMs};
+
+use super::{
+    Fault, RegistryError,
+    folder::{self, Reading},
+    workshop::Workshop,
+};
+use crate::{
+    clock::{Clock, SystemClock},
+    entropy::{Entropy, SystemEntropy},
+    plugin::{
+        AttemptRequest, Host, Limits, Live, Plugin, Problem, Report, Services,
+        sandbox::{SandboxOptions, WasmHost, engines::Engines},
+    },
+};
+
+/// Largest file looked at, in bytes.
+const MAX_FILE: u64 = 64 << 20;
+
+/// One attempt at a job that no store knows.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    /// The component.
+    pub file: PathBuf,
+    /// The kind to run.
+    pub kind: String,
+    /// The payload's bytes.
+    pub payload: Vec<u8>,
+    /// Media type of the payload; what the handler expects when `None`.
+    pub content_type: Option<String>,
+    /// The job's headers.
+    pub headers: Vec<(String, String)>,
+    /// What the attempt may use.
+    pub limits: Limits,
+    /// The settings it may ask for.
+    pub config: BTreeMap<String, String>,
+    /// What others may see and do while it runs.
+    pub live: Arc<Live>,
+}
+
+/// Everything the registry would look at in a file: what it is when it can be served. Compiles each
+/// time; the code is thrown away, so `Plugin::code` is gone when this returns.
+pub fn check(file: &Path) -> Result<Plugin, Problem> {
+    let bench = Bench::set_up(file, &SandboxOptions::default())?;
+    bench.make(file)
+}
+
+/// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
+pub fn run_once(trial: Trial) -> Result<Report, Problem> {
+    let options = SandboxOptions {
+        slots: 1,
+        max_memory: trial
+            .limits
+            .memory
+            .max(SandboxOptions::default().max_memory),
+    };
+    let bench = Bench::set_up(&trial.file, &options)?;
+    let plugin = bench.make(&trial.file)?;
+    let problem = |fault| problem(&trial.file, fault);
+    let Some(info) = plugin.kinds.iter().find(|info| info.kind == trial.kind) else {
+        let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
+        return Err(problem(Fault::new(
+            format!("it does not serve kind {:?}", trial.kind),
+            format!("it serves {}", kinds.join(", ")),
+        )));
+    };
+    let broken = |why: String| problem(Fault::new(why, "this is a fault of the machine"));
+    let host = WasmHost::new(&options, Arc::clone(&bench.engines)).map_err(broken)?;
+    let services = Arc::new(OneJob::default());
+    let id = services.mint();
+    let now = services.wall();
+    let content_type = trial
+        .content_type
+        .clone()
+        .or_else(|| info.content_type.clone());
+    let request = AttemptRequest {
+        job: Job {
+            id,
+            kind: trial.kind.clone(),
+            queue: "default".to_owned(),
+            priority: 0,
+            payload: trial.payload.clone(),
+            content_type: content_type.unwrap_or_default(),
+            headers: trial.headers.clone(),
+            enqueued_at: now,
+            due: now,
+            retry: RetryPolicy::default(),
+            timeout_ms: Some(trial.limits.timeout_ms),
+            parent: None,
+        },
+        token: Token(1),
+        number: 1,
+        max_attempts: 1,
+        checkpoint: None,
+        started_at: now,
+        plugin: Arc::new(plugin),
+        limits: trial.limits.clone(),
+        config: Arc::new(trial.config.clone()),
+        live: Arc::clone(&trial.live),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .map_err(|error| broken(error.to_string()))?;
+    Ok(runtime.block_on(host.run(request, services)))
+}
+
+/// A workshop with a cache that goes with it.
+struct Bench {
+    workshop: Workshop,
+    engines: Arc<Engines>,
+    _cache: tempfile::TempDir,
+}
+
+impl Bench {
+    fn set_up(file: &Path, options: &SandboxOptions) -> Result<Self, Problem> {
+        let broken = |why: String| {
+            problem(
+                file,
+                Fault::new(why, "this is a fault of the machine, not of the file"),
+            )
+        };
+        let cache = tempfile::Builder::new()
+            .prefix("sandhog-code-")
+            .tempdir()
+            .map_err(|error| broken(format!("cannot make a directory for its code: {error}")))?;
+        let engines = Engines::start().map_err(broken)?;
+        let workshop = Workshop::open(cache.path(), options, &engines, true)
+            .map_err(|error: RegistryError| broken(error.to_string()))?;
+        Ok(Self {
+            workshop,
+            engines,
+            _cache: cache,
+        })
+    }
+
+    fn make(&self, file: &Path) -> Result<Plugin, Problem> {
+        let name = file
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+        let found = match folder::read(file, None, MAX_FILE) {
+            Reading::Whole(bytes) => self.workshop.make(&name, file, &bytes),
+            Reading::Faulty(fault) => Err(fault),
+            Reading::Unsettled => Err(Fault::new(
+                "the file is being written",
+                "try again when it is whole",
+            )),
+        };
+        found.map_err(|fault| problem(file, fault))
+    }
+}
+
+fn problem(file: &Path, fault: Fault) -> Problem {
+    Problem {
+        file: file.to_owned(),
+        cause: fault.cause,
+        hint: fault.hint,
+        earlier_served: false,
+    }
+}
+
+/// The services of a job that nothing else knows: checkpoints are taken and forgotten.
+#[derive(Default)]
+struct OneJob {
+    clock: SystemClock,
+    mint: Mutex<IdMint>,
+}
+
+impl Services for OneJob {
+    fn checkpoint(
+        &self,
+        _: JobId,
+        _: Token,
+        _: Vec<u8>,
+    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn mint(&self) -> JobId {
+        let mut mint = self.mint.lock().unwrap_or_else(|held| held.into_inner());
+        mint.next(self.wall(), SystemEntropy.next())
+    }
+
+    fn wall(&self) -> UnixMs {
+        self.clock.now().wall
+    }
+
+    fn complete(&self, mut job: Job) -> Job {
+        if job.queue.is_empty() {
+            job.queue = "default".to_owned();
+        }
+        job
+    }
+}

@@ -1,0 +1,286 @@
+//! The host of a worker thread: runs attempts, each in a sandbox of its own.
+
+use std::{
+    cell::RefCell, collections::HashMap, fmt, future::Future, mem, pin::Pin, sync::Arc,
+    time::Instant,
+};
+
+use sandhog_model::{Attempt, Failure, Outcome, Waiting};
+use wasmtime::{
+    Engine, Store,
+    component::{Component, Linker},
+};
+
+use super::{
+    bindings::{HandlerPluginPre, exports::sandhog::job::handler},
+    engines::{Allocator, Engines, SandboxOptions},
+    linker::linker,
+    outcome::{Facts, host_panic, judge},
+    run::{End, store, unwinding, visit},
+    state::{Grant, State, Stop},
+};
+use crate::plugin::{AttemptRequest, Host, HostFactory, Plugin, Report, Services};
+
+/// Makes the hosts of all worker threads, and keeps their clock.
+#[derive(Debug)]
+pub struct WasmHostFactory {
+    options: SandboxOptions,
+    engines: Arc<Engines>,
+}
+
+/// A worker thread's host: its own engine and pool, and the components it has linked.
+pub struct WasmHost {
+    engine: Engine,
+    linker: Linker<State>,
+    /// By plugin name, so that a replaced component's code is let go.
+    linked: RefCell<HashMap<String, Linked>>,
+    // Its clock runs as long as someone holds it.
+    _engines: Arc<Engines>,
+}
+
+struct Linked {
+    digest: String,
+    plugin: HandlerPluginPre<State>,
+}
+
+impl WasmHostFactory {
+    /// A factory; starts the clock's thread. The error is for a person.
+    pub fn new(options: SandboxOptions) -> Result<Self, String> {
+        Ok(Self {
+            options,
+            engines: Engines::start()?,
+        })
+    }
+
+    /// A host for the calling thread. The error is for a person.
+    pub fn wasm_host(&self) -> Result<WasmHost, String> {
+        WasmHost::new(&self.options, Arc::clone(&self.engines))
+    }
+}
+
+impl HostFactory for WasmHostFactory {
+    fn host(&self) -> Result<Box<dyn Host>, String> {
+        Ok(Box::new(self.wasm_host()?))
+    }
+}
+
+impl Host for WasmHost {
+    fn run<'a>(
+        &'a self,
+        request: AttemptRequest,
+        services: Arc<dyn Services>,
+    ) -> Pin<Box<dyn Future<Output = Report> + 'a>> {
+        Box::pin(async move {
+            let stub = attempt_stub(&request);
+            // The visit catches what panics inside a guest's calls; this is for what lies around it.
+            unwinding(self.attempt(request, services))
+                .await
+                .unwrap_or_else(|text| Report {
+                    outcome: Outcome::Failed {
+                        failure: host_panic(&text),
+                        retry_after_ms: None,
+                    },
+                    attempt: Attempt {
+                        failure: Some(host_panic(&text)),
+                        ..stub
+                    },
+                    children: Vec::new(),
+                })
+        })
+    }
+}
+
+impl WasmHost {
+    pub(crate) fn new(options: &SandboxOptions, engines: Arc<Engines>) -> Result<Self, String> {
+        let (engine, allocator) = engines.worker(options)?;
+        match allocator {
+            Allocator::Pool { scan } => {
+                tracing::debug!(slots = options.slots, scan, "sandbox pool is set up");
+            }
+            Allocator::OnDemand => tracing::debug!("sandboxes are mapped on demand"),
+        }
+        Ok(Self {
+            linker: linker(&engine)?,
+            engine,
+            linked: RefCell::default(),
+            _engines: engines,
+        })
+    }
+
+    async fn attempt(&self, request: AttemptRequest, services: Arc<dyn Services>) -> Report {
+        let mut attempt = attempt_stub(&request);
+        let stop = Stop::new(Arc::clone(&request.live), request.limits.timeout_ms);
+        let started = stop.started;
+        let plugin = Arc::clone(&request.plugin);
+        let linked = match self.link(&plugin) {
+            Ok(linked) => linked,
+            Err(why) => {
+                tracing::warn!(
+                    plugin = plugin.name,
+                    digest = plugin.digest,
+                    "cannot load the plugin's code: {why}"
+                );
+                attempt.ended_at = services.wall().max(attempt.started_at);
+                return Report {
+                    outcome: Outcome::NotRun(Waiting::PluginInvalid),
+                    attempt,
+                    children: Vec::new(),
+                };
+            }
+        };
+        let (job, grant) = hand_over(request, &services);
+        let kind = job.kind.clone();
+        let mut store = store(&self.engine, State::new(stop, grant));
+        let end = visit(&mut store, &linked, async |instance, store| {
+            instance
+                .sandhog_job_handler()
+                .call_handle(store, &job)
+                .await
+        })
+        .await;
+        let (outcome, children) = conclude(store, end, &kind, &mut attempt);
+        if outcome != Outcome::NotRun(Waiting::PoolFull) {
+            attempt.digest.clone_from(&plugin.digest);
+            attempt.plugin.clone_from(&plugin.name);
+        }
+        attempt.ended_at = services.wall().max(attempt.started_at);
+        attempt.duration_us = elapsed_us(started);
+        Report {
+            outcome,
+            attempt,
+            children,
+        }
+    }
+
+    /// The plugin, loaded from its native code and linked, once for each digest.
+    fn link(&self, plugin: &Plugin) -> Result<HandlerPluginPre<State>, String> {
+        if let Some(linked) = self.linked.borrow().get(&plugin.name)
+            && linked.digest == plugin.digest
+        {
+            return Ok(linked.plugin.clone());
+        }
+        // SAFETY: native code is only ever taken from the registry's cache, a directory of the
+        // runner's own that no guest and no one who drops plugins can write to; the registry wrote
+        // the file whole, from an engine with these settings, which the load checks.
+        let component = unsafe { Component::deserialize_file(&self.engine, &plugin.code) };
+        let linked = component
+            .and_then(|component| self.linker.instantiate_pre(&component))
+            .and_then(HandlerPluginPre::new)
+            .map_err(|error| format!("{}: {error:#}", plugin.code.display()))?;
+        self.linked.borrow_mut().insert(
+            plugin.name.clone(),
+            Linked {
+                digest: plugin.digest.clone(),
+                plugin: linked.clone(),
+            },
+        );
+        Ok(linked)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+impl fmt::Debug for WasmHost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WasmHost")
+            .field("linked", &self.linked.borrow().keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the history keeps of an attempt that did not run.
+fn attempt_stub(request: &AttemptRequest) -> Attempt {
+    Attempt {
+        number: request.number,
+        token: request.token,
+        started_at: request.started_at,
+        ended_at: request.started_at,
+        duration_us: 0,
+        digest: String::new(),
+        plugin: String::new(),
+        peak_memory: 0,
+        failure: None,
+        logs: Vec::new(),
+        dropped_lines: 0,
+    }
+}
+
+/// The job as the guest sees it, and what the guest may do for it.
+fn hand_over(request: AttemptRequest, services: &Arc<dyn Services>) -> (handler::Job, Grant) {
+    let job = request.job;
+    let grant = Grant {
+        job: job.id,
+        token: request.token,
+        config: request.config,
+        services: Arc::clone(services),
+        children: Vec::new(),
+        children_bytes: 0,
+        limits: request.limits,
+    };
+    let id = job.id.text();
+    let job = handler::Job {
+        idempotency_key: id.clone(),
+        id,
+        kind: job.kind,
+        queue: job.queue,
+        attempt: request.number,
+        max_attempts: request.max_attempts,
+        enqueued_at_ms: job.enqueued_at.0,
+        deadline_ms: services.wall().plus(grant.limits.timeout_ms).0,
+        headers: job.headers,
+        content_type: job.content_type,
+        payload: job.payload,
+        checkpoint: request.checkpoint,
+    };
+    (job, grant)
+}
+
+/// Judge the end, fill in the history, and let the store go.
+fn conclude(
+    mut store: Store<State>,
+    end: End<Result<handler::Output, handler::JobError>>,
+    kind: &str,
+    attempt: &mut Attempt,
+) -> (Outcome, Vec<sandhog_model::Job>) {
+    let state = store.data_mut();
+    let (logs, dropped_lines, panic) = state.journal.finish();
+    let outcome = judge(
+        end,
+        Facts {
+            kind,
+            limits: &state.grant.limits,
+            meter: &state.meter,
+            panic,
+        },
+    );
+    attempt.peak_memory = state.meter.peak_memory();
+    attempt.logs = logs;
+    attempt.dropped_lines = dropped_lines;
+    attempt.failure = failure(&outcome).cloned();
+    let children = match outcome {
+        Outcome::Completed(_) => mem::take(&mut state.grant.children),
+        Outcome::Failed { .. }
+        | Outcome::Permanent(_)
+        | Outcome::Snoozed { .. }
+        | Outcome::Discarded { .. }
+        | Outcome::NotRun(_) => Vec::new(),
+    };
+    (outcome, children)
+}
+
+fn failure(outcome: &Outcome) -> Option<&Failure> {
+    match outcome {
+        Outcome::Failed { failure, .. } | Outcome::Permanent(failure) => Some(failure),
+        Outcome::Completed(_)
+        | Outcome::Snoozed { .. }
+        | Outcome::Discarded { .. }
+        | Outcome::NotRun(_) => None,
+    }
+}
+
+fn elapsed_us(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
+}

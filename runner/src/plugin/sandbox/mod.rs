@@ -1,0 +1,20 @@
+//! The sandbox: a fresh store and instance for every attempt, its limits, and the words for every
+//! way it can end.
+
+pub(crate) mod backtrace;
+pub(crate) mod bindings;
+pub(crate) mod engines;
+mod host;
+pub(crate) mod journal;
+pub(crate) mod linker;
+pub(crate) mod meter;
+pub(crate) mod outcome;
+pub(crate) mod run;
+pub(crate) mod state;
+mod streams;
+#[cfg(test)]
+pub(crate) mod tests;
+pub(crate) mod trap;
+
+pub use engines::SandboxOptions;
+pub use host::{WasmHost, WasmHostFactory};

@@ -1,0 +1,136 @@
+//! What the host keeps for one attempt, and hands to the guest's calls.
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use sandhog_model::{Job, JobId, LogSource, Token};
+use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::{journal::Journal, meter::Meter, streams::Stream};
+use crate::plugin::{Limits, Live, Services};
+
+/// Handles to host resources (streams, pollables, directories) a guest may hold at a time.
+const HANDLES: usize = 4_096;
+/// Random bytes a guest may ask for in one call.
+const RANDOM_BYTES: u64 = 1 << 20;
+/// Longest time before its deadline in which an attempt is told to end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The data of an attempt's store.
+pub(crate) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    pub(crate) meter: Meter,
+    pub(crate) stop: Stop,
+    pub(crate) grant: Grant,
+    pub(crate) journal: Arc<Journal>,
+}
+
+/// When and whether the guest is to stop.
+#[derive(Debug)]
+pub(crate) struct Stop {
+    pub(crate) live: Arc<Live>,
+    pub(crate) started: Instant,
+    pub(crate) deadline: Instant,
+    /// Why it was stopped inside guest code.
+    pub(crate) stopped: Option<Stopped>,
+}
+
+/// Why the host stopped a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stopped {
+    /// Its wall time was over.
+    Deadline,
+    /// Someone asked for it.
+    Interrupted,
+}
+
+/// Whose attempt it is, and what it may do.
+pub(crate) struct Grant {
+    pub(crate) job: JobId,
+    pub(crate) token: Token,
+    pub(crate) limits: Limits,
+    pub(crate) config: Arc<BTreeMap<String, String>>,
+    pub(crate) services: Arc<dyn Services>,
+    pub(crate) children: Vec<Job>,
+    pub(crate) children_bytes: u64,
+}
+
+impl Stop {
+    /// An attempt that starts now.
+    pub(crate) fn new(live: Arc<Live>, timeout_ms: u64) -> Self {
+        let started = Instant::now();
+        // A year is for ever: instants do not reach as far as u64 milliseconds.
+        let timeout = Duration::from_millis(timeout_ms.min(366 * 86_400_000));
+        Self {
+            live,
+            started,
+            deadline: started + timeout,
+            stopped: None,
+        }
+    }
+
+    /// Whether the guest is to stop now, and why.
+    pub(crate) fn due(&self) -> Option<Stopped> {
+        if self.live.is_interrupted() {
+            Some(Stopped::Interrupted)
+        } else if Instant::now() >= self.deadline {
+            Some(Stopped::Deadline)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the guest should come to an end: interrupted, or within the last fifth of its wall
+    /// time, two seconds at most.
+    pub(crate) fn is_near(&self) -> bool {
+        let grace = ((self.deadline - self.started) / 5).min(GRACE);
+        self.live.is_interrupted() || self.remaining() <= grace
+    }
+
+    /// Time until the guest is stopped.
+    pub(crate) fn remaining(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+impl State {
+    /// A state whose guest has closed input, captured output, and nothing else of the machine.
+    pub(crate) fn new(stop: Stop, grant: Grant) -> Self {
+        let journal = Journal::new(Arc::clone(&stop.live), stop.started, grant.limits.log);
+        let stream = |source| Stream {
+            journal: Arc::clone(&journal),
+            source,
+        };
+        let wasi = WasiCtxBuilder::new()
+            .stdout(stream(LogSource::Stdout))
+            .stderr(stream(LogSource::Stderr))
+            .max_random_size(RANDOM_BYTES)
+            .allow_tcp(false)
+            .allow_udp(false)
+            .allow_ip_name_lookup(false)
+            .build();
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(HANDLES);
+        Self {
+            wasi,
+            table,
+            meter: Meter::new(grant.limits.memory, grant.limits.table_elements),
+            stop,
+            grant,
+            journal,
+        }
+    }
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: &mut self.wasi,
+            table: &mut self.table,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Guests of every sort against the sandbox: what each ends as, and what it leaves alone.
+
+mod calls;
+mod guests;
+mod hand_made;
+pub(crate) mod kit;
+mod limits;
+mod stops;

@@ -1,0 +1,99 @@
+//! Jobs a handler adds.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::payload::Output;
+
+/// A job to add with [`Context::enqueue`](crate::Context::enqueue), when, and only when, the
+/// attempt succeeds.
+///
+/// ```
+/// # use sandhog_sdk::{Bytes, NewJob};
+/// # use std::time::Duration;
+/// NewJob::new("mail", ["a@example.org", "b@example.org"]).queue("slow").delay(Duration::from_secs(60));
+/// NewJob::new("page", Bytes::new("text/markdown", "# Hello")).header("path", "hello.md");
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a job is added by `Context::enqueue`"]
+pub struct NewJob {
+    pub(crate) kind: String,
+    /// The error waits here for the enqueue, so that building never fails.
+    pub(crate) payload: Result<crate::Bytes, String>,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) options: Vec<(String, String)>,
+}
+
+impl NewJob {
+    /// A job of a kind. The payload is written as a handler's output is: JSON, or
+    /// [`Bytes`](crate::Bytes) as they are.
+    pub fn new(kind: impl Into<String>, payload: impl Output) -> Self {
+        Self {
+            kind: kind.into(),
+            payload: payload.write(),
+            headers: Vec::new(),
+            options: Vec::new(),
+        }
+    }
+
+    /// In this queue, not the kind's own.
+    pub fn queue(self, queue: impl Into<String>) -> Self {
+        self.option("queue", queue)
+    }
+
+    /// Due this long after the attempt succeeded; milliseconds count.
+    pub fn delay(self, delay: Duration) -> Self {
+        self.option("delay-ms", delay.as_millis().to_string())
+    }
+
+    /// With this priority inside its queue.
+    pub fn priority(self, priority: i32) -> Self {
+        self.option("priority", priority.to_string())
+    }
+
+    /// With this many attempts at most.
+    pub fn max_attempts(self, attempts: u32) -> Self {
+        self.option("max-attempts", attempts.to_string())
+    }
+
+    /// With one more header.
+    pub fn header(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((key.into(), value.into()));
+        self
+    }
+
+    /// With an option by its name in the contract. A host refuses names it does not know.
+    pub fn option(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        let key = key.into();
+        self.options.retain(|(known, _)| *known != key);
+        self.options.push((key, value.into()));
+        self
+    }
+}
+
+/// Why a new job was not taken. Each text is for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EnqueueError {
+    /// Something in the request is wrong: the text names it.
+    Invalid(String),
+    /// Over the attempt's cap on number or bytes of new jobs.
+    Quota(String),
+    /// This handler may not do that.
+    Denied(String),
+    /// A reason this SDK does not know.
+    Other(String),
+}
+
+impl fmt::Display for EnqueueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Invalid(why) => write!(f, "the new job is not valid: {why}"),
+            Self::Quota(why) => write!(f, "too many new jobs: {why}"),
+            Self::Denied(why) => write!(f, "the new job is not allowed: {why}"),
+            Self::Other(why) => write!(f, "the new job was not taken: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for EnqueueError {}

@@ -1,0 +1,115 @@
+//! What a handler may ask and do, against the fake.
+
+use std::time::Duration;
+
+use sandhog_sdk::testing::{EnqueuedJob, FakeContext, ProgressReport};
+use sandhog_sdk::{Bytes, EnqueueError, Error, Level, NewJob};
+
+#[test]
+fn facts_are_as_the_test_chose_them() {
+    let ctx = FakeContext::new()
+        .with_kind("k")
+        .with_queue("q")
+        .with_attempt(3)
+        .with_max_attempts(3)
+        .with_header("a", "1")
+        .with_header("a", "2")
+        .with_checkpoint("half")
+        .with_config("url", "u")
+        .with_remaining(Duration::from_secs(5));
+    assert_eq!(
+        (ctx.kind(), ctx.queue(), ctx.attempt(), ctx.max_attempts()),
+        ("k", "q", 3, 3)
+    );
+    assert!(ctx.is_last_attempt() && !ctx.cancelled());
+    assert_eq!((ctx.header("a"), ctx.header("b")), (Some("1"), None));
+    assert_eq!(ctx.headers().len(), 2);
+    assert_eq!(ctx.last_checkpoint(), Some(&b"half"[..]));
+    assert_eq!(
+        (ctx.config("url").as_deref(), ctx.config("x")),
+        (Some("u"), None)
+    );
+    assert_eq!(ctx.remaining(), Duration::from_secs(5));
+    assert_eq!(
+        ctx.deadline().duration_since(ctx.enqueued_at()).unwrap(),
+        ctx.remaining()
+    );
+    assert!(FakeContext::new().cancelled_already().cancelled());
+    assert!(!FakeContext::new().is_last_attempt());
+    let ctx = FakeContext::new().with_log_level(Level::Warn);
+    assert!(ctx.log_enabled(Level::Warn) && !ctx.log_enabled(Level::Info));
+}
+
+#[test]
+fn calls_are_kept_in_order() {
+    let ctx = FakeContext::new();
+    ctx.warn("careful");
+    ctx.log(Level::Debug, "seen", &[("n", "1")]);
+    ctx.progress(1, None, None);
+    ctx.progress(2, 3, "two");
+    ctx.checkpoint(b"x").unwrap();
+    let logs = ctx.logs();
+    assert_eq!(
+        (logs[0].level, logs[0].line.as_str()),
+        (Level::Warn, "careful")
+    );
+    assert_eq!(logs[1].fields, [("n".to_owned(), "1".to_owned())]);
+    let second = ProgressReport {
+        done: 2,
+        total: Some(3),
+        note: Some("two".into()),
+    };
+    assert_eq!(ctx.progress_reports()[1], second);
+    assert_eq!(ctx.checkpoints(), [b"x"]);
+}
+
+#[test]
+fn a_new_job_carries_what_it_was_given() {
+    let ctx = FakeContext::new();
+    let job = NewJob::new("page", [1, 2])
+        .queue("first")
+        .queue("slow")
+        .delay(Duration::from_millis(1500))
+        .priority(-3)
+        .max_attempts(4)
+        .header("h", "v");
+    let id = ctx.enqueue(job).unwrap();
+    let own = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    assert_eq!(
+        ctx.enqueued(),
+        [EnqueuedJob {
+            id: id.clone(),
+            kind: "page".into(),
+            payload: Bytes::new("application/json", "[1,2]"),
+            headers: vec![own("h", "v")],
+            options: vec![
+                own("queue", "slow"),
+                own("delay-ms", "1500"),
+                own("priority", "-3"),
+                own("max-attempts", "4"),
+            ],
+        }]
+    );
+    let other = ctx
+        .enqueue(NewJob::new("page", Bytes::new("a/b", "raw")))
+        .unwrap();
+    assert_ne!(id, other);
+    assert_eq!(ctx.enqueued()[1].payload, Bytes::new("a/b", "raw"));
+}
+
+#[test]
+fn refusals_come_back_as_errors() {
+    let ctx = FakeContext::new()
+        .refusing_jobs(EnqueueError::Denied("queue `x`".into()))
+        .refusing_checkpoints("over 256 KiB");
+    let error: Error = ctx.enqueue(NewJob::new("k", ())).unwrap_err().into();
+    assert_eq!(error.message(), "the new job is not allowed: queue `x`");
+    let error: Error = ctx.checkpoint(b"x").unwrap_err().into();
+    assert_eq!(error.message(), "the checkpoint was not kept: over 256 KiB");
+    assert!(ctx.enqueued().is_empty() && ctx.checkpoints().is_empty());
+    let unwritable = std::collections::BTreeMap::from([((1, 2), 3)]);
+    let error = FakeContext::new()
+        .enqueue(NewJob::new("k", unwritable))
+        .unwrap_err();
+    assert!(matches!(error, EnqueueError::Invalid(_)), "{error}");
+}

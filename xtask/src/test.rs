@@ -1,0 +1,183 @@
+//! `cargo xtask test`: the guests, the lints and every test, with a summary at the end.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use crate::{lay_guests, process};
+
+/// What came of a step.
+struct Step {
+    name: &'static str,
+    took: Duration,
+    passed: u64,
+    failed: u64,
+    why: Option<String>,
+}
+
+/// Runs everything. A step that fails does not keep the later ones from running, except that
+/// nothing can be tried without the guests.
+pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
+    let mut steps = vec![timed("guests", || lay_guests(root).map(|()| (0, 0)))];
+    if steps[0].why.is_none() {
+        steps.push(timed("format", || {
+            let mut fmt = process::cargo(root);
+            fmt.args(["fmt", "--all", "--", "--check"]);
+            process::run("cargo fmt", &mut fmt).map(|()| (0, 0))
+        }));
+        steps.push(timed("lints", || {
+            let mut clippy = process::cargo(root);
+            clippy.args([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--",
+                "-D",
+                "warnings",
+            ]);
+            process::run("cargo clippy", &mut clippy).map(|()| (0, 0))
+        }));
+        steps.push(timed("runner", || {
+            process::build_runner(root).map(|_| (0, 0))
+        }));
+        steps.push(timed("tests", || {
+            let mut test = process::cargo(root);
+            test.args(["test", "--workspace", "--no-fail-fast"]);
+            if long {
+                test.env("SANDHOG_LONG", "1");
+            }
+            counted(&mut test)
+        }));
+    }
+    summary(&steps)
+}
+
+/// The house rules alone.
+pub(crate) fn tidy(root: &Path) -> Result<(), String> {
+    let mut test = process::cargo(root);
+    test.args([
+        "test",
+        "--quiet",
+        "--package",
+        "sandhog-kit",
+        "--test",
+        "tidy",
+    ]);
+    process::run("the house rules", &mut test)
+}
+
+fn timed(name: &'static str, step: impl FnOnce() -> Result<(u64, u64), String>) -> Step {
+    eprintln!("== {name}");
+    let start = Instant::now();
+    let result = step();
+    let took = start.elapsed();
+    let ((passed, failed), why) = match result {
+        Ok(counts) => (counts, None),
+        Err(why) => ((0, 0), Some(why)),
+    };
+    Step {
+        name,
+        took,
+        passed,
+        failed,
+        why,
+    }
+}
+
+/// Runs tests with their output shown and counts them off the `test result:` lines.
+fn counted(command: &mut Command) -> Result<(u64, u64), String> {
+    let mut child = command
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("cannot start cargo test: {e}"))?;
+    let out = child.stdout.take().ok_or("cargo test has no output")?;
+    let (mut passed, mut failed) = (0, 0);
+    for line in BufReader::new(out).split(b'\n') {
+        let line = line.map_err(|e| format!("cannot read what cargo test says: {e}"))?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        if let Some((good, bad)) = result_line(&line) {
+            passed += good;
+            failed += bad;
+        }
+    }
+    let status = child
+        .wait()
+        .map_err(|e| format!("cannot wait for cargo test: {e}"))?;
+    // A test program that does not build or dies has no result line.
+    if !status.success() && failed == 0 {
+        return Err(format!(
+            "cargo test failed: {status}, {passed} tests passed before"
+        ));
+    }
+    Ok((passed, failed))
+}
+
+/// `test result: ok. 12 passed; 0 failed; …` as (12, 0).
+fn result_line(line: &str) -> Option<(u64, u64)> {
+    let rest = line.trim().strip_prefix("test result: ")?;
+    let count = |word: &str| {
+        let before = rest.split_once(word)?.0;
+        before.trim_end().rsplit([' ', '.']).next()?.parse().ok()
+    };
+    Some((count(" passed")?, count(" failed")?))
+}
+
+fn summary(steps: &[Step]) -> Result<(), String> {
+    println!();
+    for step in steps {
+        let said = match &step.why {
+            Some(why) => why.lines().next().unwrap_or("failed").to_owned(),
+            None if step.failed > 0 => format!("{} failed", step.failed),
+            None if step.passed > 0 => format!("{} passed", step.passed),
+            None => "ok".to_owned(),
+        };
+        println!(
+            "{:<8} {:>7.1} s  {said}",
+            step.name,
+            step.took.as_secs_f64()
+        );
+    }
+    let total: Duration = steps.iter().map(|step| step.took).sum();
+    println!("{:<8} {:>7.1} s", "total", total.as_secs_f64());
+    let passed: u64 = steps.iter().map(|step| step.passed).sum();
+    let broken = steps.iter().filter(|step| step.why.is_some()).count() as u64;
+    let failed = broken + steps.iter().map(|step| step.failed).sum::<u64>();
+    println!("{passed} passed, {failed} failed");
+    if failed == 0 {
+        Ok(())
+    } else {
+        Err("not everything passed".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, result_line};
+    use std::process::Command;
+
+    #[test]
+    fn reads_result_lines() {
+        let line =
+            "test result: FAILED. 15 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
+        assert_eq!(result_line(line), Some((15, 1)));
+        assert_eq!(
+            result_line("test result: ok. 3 passed; 0 failed;"),
+            Some((3, 0))
+        );
+        assert_eq!(result_line("test tests::reads ... ok"), None);
+    }
+
+    #[test]
+    fn a_program_that_dies_is_a_failure_though_no_line_says_so() {
+        let shell = |script: &str| counted(Command::new("sh").args(["-c", script]));
+        let two = "echo 'test result: ok. 2 passed; 0 failed;'";
+        assert_eq!(shell(two), Ok((2, 0)));
+        assert!(shell(&format!("{two}; exit 101")).is_err());
+        let one_bad = "echo 'test result: FAILED. 2 passed; 1 failed;'; exit 101";
+        assert_eq!(shell(one_bad), Ok((2, 1)));
+    }
+}
