@@ -112,8 +112,13 @@ impl LettersFile {
                 }),
             }
         }
-        if to_write && bytes.len() > scanned.end {
-            letters.cut(&*file, &bytes, scanned.end, scanned.torn)?;
+        if to_write {
+            if bytes.len() > scanned.end {
+                letters.cut(&*file, &bytes, scanned.end, scanned.torn)?;
+            } else {
+                // What a killed run wrote may be in the system's memory alone.
+                file.sync()?;
+            }
         }
         letters.file = Some(file);
         letters.end = scanned.end as u64;

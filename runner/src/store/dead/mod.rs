@@ -102,6 +102,8 @@ impl DeadStore {
     pub fn open(disk: Arc<dyn Disk>, dir: &Path, holder: &Holder) -> Result<Self, DeadOpenError> {
         crate::disk::create_dir_durably(&*disk, dir)?;
         let lock = lock::take(&*disk, dir, holder)?;
+        // A name a killed run made but did not sync is relied on from here on.
+        disk.sync_dir(dir)?;
         Self::load(disk, dir, Some(lock))
     }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sandhog_model::{Amend, JobId, Outcome, State};
+use sandhog_model::{Amend, Job, JobId, Outcome, State};
 
 use super::stage::{
-    Stage, all_rows, amend, child, claim, completed, dead_ids, enqueue, failed, permanent, settle,
-    settle_with, wait,
+    Stage, all_rows, amend, child, claim, completed, dead_ids, enqueue, enqueue_job, failed, job,
+    permanent, settle, settle_with, wait,
 };
 use crate::{
     disk::sim::{SimDisk, Unsynced},
@@ -241,6 +241,46 @@ fn power_that_goes_after_a_restart_takes_nothing_the_restart_built_on() {
             let left = left.after_crash(Unsynced::BySector(at * 10 + seed));
             let crash = format!("operation {at}, a restart, then power lost, seed {seed}");
             audit(&stage.moved_to(&left), &ledger, &crash);
+        }
+    }
+}
+
+/// Enqueue records of several sectors each, until an error. Gives what was acknowledged.
+fn enqueue_large(store: &dyn Store, count: usize) -> BTreeSet<JobId> {
+    (0..count)
+        .map_while(|_| {
+            let large = Job {
+                payload: vec![3; 1500],
+                ..job(store.mint(), "photo")
+            };
+            enqueue_job(store, large).ok()
+        })
+        .collect()
+}
+
+#[test]
+fn records_of_several_sectors_are_whole_or_not_there() {
+    for at in 1.. {
+        let (stage, disk) = Stage::sim();
+        disk.kill_at(at);
+        let mut ledger = Ledger::default();
+        if let Ok(store) = stage.try_open() {
+            ledger.enqueued = enqueue_large(&*store, 7);
+        }
+        for seed in 0..8 {
+            let left = disk.after_crash(Unsynced::BySector(at * 10 + seed));
+            let crash = format!("operation {at}, seed {seed}");
+            audit(&stage.moved_to(&left), &ledger, &crash);
+        }
+        // The names a killed run did not sync are synced before anything is built on them.
+        let left = disk.after_kill();
+        let store = stage.moved_to(&left).open();
+        ledger.enqueued.extend(enqueue_large(&*store, 1));
+        let left = left.after_crash(Unsynced::Dropped);
+        let crash = format!("operation {at}, a restart, then power lost");
+        audit(&stage.moved_to(&left), &ledger, &crash);
+        if !disk.is_killed() {
+            break;
         }
     }
 }

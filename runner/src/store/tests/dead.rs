@@ -127,9 +127,11 @@ fn pages_neither_skip_nor_repeat_while_letters_come_and_go() {
     loop {
         let part = store.list(&JobFilter::default(), &page).expect("a page");
         walked.extend(part.rows.iter().map(|row| row.id));
-        // The row the cursor names goes, and a newer one comes.
+        // Every other time the row the cursor names goes; and a newer one comes.
         let last = part.rows.last().expect("no page is empty").id;
-        store.remove(&[last]).expect("removed");
+        if walked.len() % 2 == 0 {
+            store.remove(&[last]).expect("removed");
+        }
         if let Some((id, at)) = came.next() {
             bury(&store, &[letter(*id, at, 10)]);
         }

@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashSet,
+    io,
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -214,7 +215,23 @@ fn choose_log(disk: &dyn Disk, options: &WalOptions) -> Result<LogId, OpenError>
     // Names a killed run made but did not sync are relied on from here on.
     disk.sync_dir(&dir)?;
     disk.sync_dir(&layout::logs_dir(data))?;
+    disk.sync_dir(data)?;
+    sync_parent(disk, data)?;
     Ok(log)
+}
+
+/// Make the data directory's own name durable. Whoever may not read the directory above cannot have
+/// made it there a moment ago.
+fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
+    let parent = match data.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Ok(()),
+    };
+    match disk.sync_dir(parent) {
+        Err(error) if error.kind == io::ErrorKind::PermissionDenied => Ok(()),
+        other => other,
+    }
 }
 
 fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovered, OpenError> {
