@@ -144,7 +144,7 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
         exit(*code)
     } else if let Some(refused) = memory_refusal(phase, trap, facts.meter) {
         memory(refused, &facts)
-    } else if let Some(trap) = trap.filter(|trap| in_guest || !trap::is_bad_value(*trap)) {
+    } else if let Some(trap) = trap {
         trapped(trap, facts.panic.as_deref())
     } else {
         let text = format!("{error:#}");

@@ -34,20 +34,8 @@ pub(crate) fn describe(trap: Trap) -> (TrapKind, String) {
     (kind, cause)
 }
 
-/// Whether the trap says that a value a guest handed over is not what the contract says.
-pub(crate) fn is_bad_value(trap: Trap) -> bool {
-    matches!(
-        trap,
-        Trap::InvalidChar
-            | Trap::StringOutOfBounds
-            | Trap::ListOutOfBounds
-            | Trap::InvalidDiscriminant
-            | Trap::UnalignedPointer
-    )
-}
-
 /// The engine's own text, without its prefix.
-pub(crate) fn text(trap: Trap) -> String {
+fn text(trap: Trap) -> String {
     let text = trap.to_string();
     text.strip_prefix("wasm trap: ").unwrap_or(&text).to_owned()
 }
