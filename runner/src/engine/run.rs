@@ -1,8 +1,10 @@
 //! One run: leased, plugin found, limits set, called, ended.
 
-use std::{sync::Arc, time::Instant};
+use std::{any::Any, sync::Arc, time::Instant};
 
 use sandhog_model::{Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, Waiting};
+
+use tokio::task::JoinError;
 
 use super::{
     live::{Held, LiveTable},
@@ -10,7 +12,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    plugin::{AttemptRequest, Host, Live, Plugins, Report, Services},
+    plugin::{AttemptRequest, Host, KindInfo, Live, Plugins, Report, Services},
     store::LeasedJob,
 };
 
@@ -80,16 +82,32 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob
 }
 
 /// The settlement of a run that broke inside the host.
-pub(super) fn broken(clock: &dyn Clock, leased: &LeasedJob, text: String) -> Settlement {
-    let failure = Failure::new(FailureKind::HostError, "panic", text)
+pub(super) fn broken(context: &RunContext, leased: &LeasedJob, error: JoinError) -> Settlement {
+    let text = match error.try_into_panic() {
+        Ok(payload) => panic_text(payload.as_ref()),
+        Err(error) => error.to_string(),
+    };
+    let line = text.lines().next().unwrap_or_default();
+    let cause = format!("the runner broke while running it: {line}");
+    let failure = Failure::new(FailureKind::HostError, "panic", cause)
         .with_hint("this is a fault of the runner, not of the handler: report it with its log");
-    let mut attempt = attempt_without_run(leased, clock.now().wall);
+    let mut attempt = attempt_without_run(leased, context.clock.now().wall);
     attempt.failure = Some(failure.clone());
     let outcome = Outcome::Failed {
         failure,
         retry_after_ms: None,
     };
-    settlement(leased, outcome, attempt, leased.job.retry.clone())
+    let rule = context.settings.rule(&leased.job.kind);
+    let catalog = context.plugins.catalog();
+    let info = catalog.serving(&leased.job.kind).map(|(_, info)| info);
+    let (_, retry) = resolve(&leased.job, &rule, info.unwrap_or(&KindInfo::default()));
+    settlement(leased, outcome, attempt, retry)
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+    text.unwrap_or("a panic without a text").to_owned()
 }
 
 fn settlement(

@@ -140,7 +140,7 @@ impl Worker {
                 let leased = leased.expect("every running task is in the table");
                 tracing::error!(job = %leased.job.id, %error, "a run broke inside the host");
                 self.context.live.remove(leased.job.id, leased.token);
-                broken(self.context.clock.as_ref(), &leased, error.to_string())
+                broken(&self.context, &leased, error)
             }
         }
     }
