@@ -8,100 +8,102 @@ fn read(text: &str) -> Result<Config, String> {
     parse(Path::new("sandhog.toml"), text).map_err(|error| error.to_string())
 }
 
+/// A file, and what its refusal says.
+const REFUSALS: &[(&str, &str)] = &[
+    (
+        "[runner]\nworker = 2",
+        "sandhog.toml:2: unknown key `runner.worker`: did you mean `workers`?",
+    ),
+    (
+        "[runner]\nthreads = 2",
+        "sandhog.toml:2: unknown key `runner.threads`: known are data, plugins",
+    ),
+    (
+        "[runer]\n",
+        "sandhog.toml:1: unknown table [runer]: did you mean `runner`?",
+    ),
+    (
+        "workers = 2",
+        "`workers` stands outside a table: put it under [runner]",
+    ),
+    ("runner = 3", "`runner` is a table"),
+    (
+        "[runner]\nworkers = 0",
+        "sandhog.toml:2: `runner.workers` is 0, out of range: allowed is a whole number from 1 to 256",
+    ),
+    (
+        "[runner]\nworkers = -1",
+        "`runner.workers` is -1, out of range",
+    ),
+    (
+        "[runner]\nworkers = 1_000_000_000",
+        "`runner.workers` is 1000000000, out of range",
+    ),
+    (
+        "[runner]\nworkers = 99999999999999999999999999999999999999999",
+        "out of range",
+    ),
+    (
+        "[runner]\nworkers = \"4\"",
+        "`runner.workers` is the text \"4\", not a number",
+    ),
+    (
+        "[runner]\nworkers = 4.5",
+        "`runner.workers` is of type float",
+    ),
+    ("[runner]\nworkers = 08", "sandhog.toml:2: "),
+    (
+        "[runner]\nworkers = 2\nworkers = 3",
+        "sandhog.toml:3: duplicate key",
+    ),
+    (
+        "[runner]\nlease = 60",
+        "`runner.lease` is the number 60, without a unit: allowed is a duration from 1s to 1day",
+    ),
+    (
+        "[runner]\nlease = \"0s\"",
+        "`runner.lease` is 0s, out of range",
+    ),
+    ("[runner]\nlease = \"-5s\"", "which is negative"),
+    ("[runner]\nlease = \"soon\"", "no duration"),
+    ("[runner]\nlease = \"\"", "no duration"),
+    ("[runner]\ndata = \" \"", "`runner.data` is empty"),
+    ("[runner]\ndata = true", "`runner.data` is of type boolean"),
+    (
+        "[limits]\nmemory = \"0\"",
+        "`limits.memory` is 0B, out of range: allowed is a size from 64KiB to 4GiB",
+    ),
+    ("[limits]\nmemory = \"99999999999999999999GiB\"", "no size"),
+    ("[limits]\nmemory = \"12 parsecs\"", "no size"),
+    (
+        "[store]\ndurability = \"fsync\"",
+        "`store.durability` is \"fsync\": allowed is one of \"commit\", \"interval\", \"none\"",
+    ),
+    (
+        "[kind.page]\nmax_attempts = 0",
+        "`kind.page.max_attempts` is 0, out of range",
+    ),
+    (
+        "[kind.page]\nbackof = \"x\"",
+        "unknown key `kind.page.backof`: did you mean `backoff`?",
+    ),
+    (
+        "[kind.page]\nbackoff = \"never\"",
+        "`kind.page.backoff` is \"never\"",
+    ),
+    (
+        "[kind.page]\nconfig = { depth = 3 }",
+        "has the integer `depth`, not a string",
+    ),
+    ("[kind.\"a b\"]\n", "names no kind"),
+    ("[kind]\npage = 3", "`kind.page` is a table"),
+    ("[log]\nlevel = \"loud\"", "`log.level` is \"loud\""),
+    ("[log\n", "sandhog.toml:1: "),
+];
+
 #[test]
 fn every_refusal_names_line_key_and_what_is_allowed() {
-    let table = [
-        (
-            "[runner]\nworker = 2",
-            "sandhog.toml:2: unknown key `runner.worker`: did you mean `workers`?",
-        ),
-        (
-            "[runner]\nthreads = 2",
-            "sandhog.toml:2: unknown key `runner.threads`: known are data, plugins",
-        ),
-        (
-            "[runer]\n",
-            "sandhog.toml:1: unknown table [runer]: did you mean `runner`?",
-        ),
-        (
-            "workers = 2",
-            "`workers` stands outside a table: put it under [runner]",
-        ),
-        ("runner = 3", "`runner` is a table"),
-        (
-            "[runner]\nworkers = 0",
-            "sandhog.toml:2: `runner.workers` is 0, out of range: allowed is a whole number from 1 to 256",
-        ),
-        (
-            "[runner]\nworkers = -1",
-            "`runner.workers` is -1, out of range",
-        ),
-        (
-            "[runner]\nworkers = 1_000_000_000",
-            "`runner.workers` is 1000000000, out of range",
-        ),
-        (
-            "[runner]\nworkers = 99999999999999999999999999999999999999999",
-            "out of range",
-        ),
-        (
-            "[runner]\nworkers = \"4\"",
-            "`runner.workers` is the text \"4\", not a number",
-        ),
-        (
-            "[runner]\nworkers = 4.5",
-            "`runner.workers` is of type float",
-        ),
-        ("[runner]\nworkers = 08", "sandhog.toml:2: "),
-        (
-            "[runner]\nworkers = 2\nworkers = 3",
-            "sandhog.toml:3: duplicate key",
-        ),
-        (
-            "[runner]\nlease = 60",
-            "`runner.lease` is the number 60, without a unit: allowed is a duration from 1s to 1day",
-        ),
-        (
-            "[runner]\nlease = \"0s\"",
-            "`runner.lease` is 0s, out of range",
-        ),
-        ("[runner]\nlease = \"-5s\"", "which is negative"),
-        ("[runner]\nlease = \"soon\"", "no duration"),
-        ("[runner]\nlease = \"\"", "no duration"),
-        ("[runner]\ndata = \" \"", "`runner.data` is empty"),
-        ("[runner]\ndata = true", "`runner.data` is of type boolean"),
-        (
-            "[limits]\nmemory = \"0\"",
-            "`limits.memory` is 0B, out of range: allowed is a size from 64KiB to 4GiB",
-        ),
-        ("[limits]\nmemory = \"99999999999999999999GiB\"", "no size"),
-        ("[limits]\nmemory = \"12 parsecs\"", "no size"),
-        (
-            "[store]\ndurability = \"fsync\"",
-            "`store.durability` is \"fsync\": allowed is one of \"commit\", \"interval\", \"none\"",
-        ),
-        (
-            "[kind.page]\nmax_attempts = 0",
-            "`kind.page.max_attempts` is 0, out of range",
-        ),
-        (
-            "[kind.page]\nbackof = \"x\"",
-            "unknown key `kind.page.backof`: did you mean `backoff`?",
-        ),
-        (
-            "[kind.page]\nbackoff = \"never\"",
-            "`kind.page.backoff` is \"never\"",
-        ),
-        (
-            "[kind.page]\nconfig = { depth = 3 }",
-            "has the integer `depth`, not a string",
-        ),
-        ("[kind.\"a b\"]\n", "names no kind"),
-        ("[kind]\npage = 3", "`kind.page` is a table"),
-        ("[log]\nlevel = \"loud\"", "`log.level` is \"loud\""),
-        ("[log\n", "sandhog.toml:1: "),
-    ];
-    for (text, expected) in table {
+    for &(text, expected) in REFUSALS {
         let refused = read(text).expect_err(text);
         assert!(
             refused.contains(expected),

@@ -75,7 +75,8 @@ fn deeper(depth: u64, end: u64) -> u64 {
 
 /// Loops for ever without a call.
 #[sandhog_sdk::job]
-pub(crate) fn r#loop(_: Bytes) {
+pub(crate) fn r#loop(_: Bytes, ctx: &Context) {
+    ctx.info("looping");
     let mut turns = 0u64;
     loop {
         turns = black_box(turns.wrapping_add(1));
@@ -107,6 +108,7 @@ pub(crate) fn flood(_: Bytes, ctx: &Context) -> u64 {
 /// Sleeps for header `ms` (1000) milliseconds in the host's hands.
 #[sandhog_sdk::job]
 pub(crate) fn sleep(_: Bytes, ctx: &Context) -> u64 {
+    ctx.info("sleeping");
     let ms = number(ctx, "ms", 1_000);
     std::thread::sleep(Duration::from_millis(ms));
     ms

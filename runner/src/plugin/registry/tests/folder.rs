@@ -5,10 +5,10 @@ use std::{
     os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     sync::Arc,
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use sandhog_kit::wait;
 use tempfile::TempDir;
 
 use super::component;
@@ -60,15 +60,10 @@ impl Folder {
 
     /// The catalog once it is as told. The folder is another process's to change, so it is polled.
     fn once(&self, what: &str, is: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
-        let until = Instant::now() + Duration::from_secs(20);
-        loop {
+        wait::until(what, Duration::from_secs(20), || {
             let catalog = self.catalog();
-            if is(&catalog) {
-                return catalog;
-            }
-            assert!(Instant::now() < until, "not {what}: {catalog:#?}");
-            thread::sleep(Duration::from_millis(5));
-        }
+            is(&catalog).then_some(catalog)
+        })
     }
 
     fn code_files(&self) -> Vec<PathBuf> {

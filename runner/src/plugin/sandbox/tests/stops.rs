@@ -18,7 +18,10 @@ fn interrupted(kind: &str, headers: &[(&str, &str)]) {
     let live = live(&request);
     let (report, asked) = rig.block_on(async {
         tokio::join!(rig.start(request), async {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            // It says so when it is about to begin.
+            while live.with(|view| view.logs.is_empty()) {
+                tokio::task::yield_now().await;
+            }
             live.interrupt();
             Instant::now()
         })
@@ -88,8 +91,9 @@ fn a_timer_of_the_same_thread_still_fires_beside_loops() {
     };
     rig.block_on(async {
         let timer = async {
-            for _ in 0..5 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
+            let mut ticks = tokio::time::interval(Duration::from_millis(20));
+            for _ in 0..6 {
+                ticks.tick().await;
             }
             Instant::now()
         };
