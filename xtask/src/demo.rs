@@ -61,10 +61,12 @@ pub(crate) fn run(root: &Path, folder: Option<&Path>) -> Result<(), String> {
 fn story(sandhog: &Sandhog, inputs: &[Input], results: &Path) -> Result<Figures, String> {
     let runner = sandhog.start()?;
     say(&format!("runner {} is up", runner.pid()));
-    let accepted = enqueue_all(sandhog, inputs)?;
-    kill_half_way(sandhog, runner, &accepted)?;
+    let (first, second) = halves(inputs)?;
+    let mut accepted = enqueue_all(sandhog, &first)?;
+    kill(sandhog, runner)?;
     let _runner = sandhog.start()?;
     say("started again on the same directory");
+    accepted.extend(enqueue_all(sandhog, &second)?);
     let mut ends = watch(sandhog, &accepted)?;
     let (buried, end) = bury(sandhog)?;
     ends.insert(buried, end);
@@ -80,11 +82,36 @@ fn story(sandhog: &Sandhog, inputs: &[Input], results: &Path) -> Result<Figures,
     Ok(figures)
 }
 
+/// The inputs in two equal shares, each with its largest last: what is acknowledged right before the
+/// kill is then still being worked on.
+fn halves(inputs: &[Input]) -> Result<(Vec<&Input>, Vec<&Input>), String> {
+    let mut sized = Vec::new();
+    for input in inputs {
+        let about = fs::metadata(&input.file)
+            .map_err(|e| format!("cannot read {}: {e}", input.file.display()))?;
+        sized.push((about.len(), input));
+    }
+    sized.sort_by_key(|(size, _)| *size);
+    let share = |odd| {
+        let of_share = sized.iter().enumerate().filter(move |(i, _)| i % 2 == odd);
+        of_share.map(|(_, (_, input))| *input).collect()
+    };
+    // The largest of all is in the first share.
+    let first = (sized.len() + 1) % 2;
+    Ok((share(first), share(1 - first)))
+}
+
 /// One job for each input, by several programs at a time, as users would.
-fn enqueue_all<'a>(sandhog: &Sandhog, inputs: &'a [Input]) -> Result<Vec<Accepted<'a>>, String> {
+fn enqueue_all<'a>(sandhog: &Sandhog, inputs: &[&'a Input]) -> Result<Vec<Accepted<'a>>, String> {
     say(&format!("enqueueing {} jobs", inputs.len()));
     let queue = Mutex::new(inputs.iter());
-    let next = || queue.lock().map(|mut inputs| inputs.next()).ok().flatten();
+    let next = || {
+        queue
+            .lock()
+            .map(|mut inputs| inputs.next().copied())
+            .ok()
+            .flatten()
+    };
     let client = || {
         let mut accepted = Vec::new();
         while let Some(input) = next() {
@@ -120,16 +147,9 @@ fn enqueue(sandhog: &Sandhog, kind: Kind, file: &Path) -> Result<String, String>
     }
 }
 
-/// Waits until half of the jobs have ended and kills the runner without warning. What it had done
-/// by then is read off its directory.
-fn kill_half_way(sandhog: &Sandhog, runner: Held, accepted: &[Accepted<'_>]) -> Result<(), String> {
-    process::until("half of the jobs", BOUND, || {
-        let ended = states(sandhog)?
-            .values()
-            .filter(|job| is_final(job))
-            .count();
-        Ok((ended * 2 >= accepted.len()).then_some(()))
-    })?;
+/// Kills the runner without warning, right after the last acknowledgement. What it had done by then
+/// is read off its directory.
+fn kill(sandhog: &Sandhog, runner: Held) -> Result<(), String> {
     let pid = runner.pid();
     runner.kill()?;
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
