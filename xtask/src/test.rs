@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the guests, the lints and every test, with a summary at the end.
 
 use std::{
+    collections::BTreeSet,
     io::{BufRead, BufReader},
     path::Path,
     process::{Command, Stdio},
@@ -28,6 +29,7 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
             fmt.args(["fmt", "--all", "--", "--check"]);
             process::run("cargo fmt", &mut fmt).map(|()| (0, 0))
         }));
+        steps.push(timed("features", || one_build(root).map(|()| (0, 0))));
         steps.push(timed("lints", || {
             let mut clippy = process::cargo(root);
             clippy.args([
@@ -53,6 +55,36 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         }));
     }
     summary(&steps)
+}
+
+/// The program and the tests are to be built from the same dependencies with the same features;
+/// otherwise the sandbox's compiler, most of the build, is built twice.
+fn one_build(root: &Path) -> Result<(), String> {
+    let program = features(root, &["--package", "sandhog", "--edges", "normal,build"])?;
+    let tests = features(root, &["--workspace", "--edges", "normal,build,dev"])?;
+    let apart: Vec<&str> = program.difference(&tests).map(String::as_str).collect();
+    if apart.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "the program is built with other features than the tests: hold them equal in runner/Cargo.toml: {}",
+        apart.join("; ")
+    ))
+}
+
+/// Every package of a selection with its version and features.
+fn features(root: &Path, selection: &[&str]) -> Result<BTreeSet<String>, String> {
+    let mut tree = process::cargo(root);
+    tree.args(["tree", "--prefix", "none", "--format", "{p} {f}"]);
+    let out = tree.args(selection).output();
+    let out = out.map_err(|e| format!("cannot start cargo tree: {e}"))?;
+    if !out.status.success() {
+        let why = String::from_utf8_lossy(&out.stderr);
+        return Err(format!("cargo tree failed: {why}"));
+    }
+    let lines = String::from_utf8_lossy(&out.stdout);
+    let plain = |line: &str| line.replace(" (*)", "").replace(" (proc-macro)", "");
+    Ok(lines.lines().map(plain).collect())
 }
 
 /// The house rules alone.

@@ -13,8 +13,12 @@ use crate::{
     api::Ctx,
     cli::{Finding, LogCheck, LogRecord, OpenError, Rooms, Trial},
     config::Config,
+    disk::RealDisk,
     plugin::{Catalog, Plugins, Problem, Registry, Report},
-    store::wal::{self, CheckReport, Verdict},
+    store::{
+        lock,
+        wal::{self, CheckReport, Verdict},
+    },
 };
 
 /// The whole program.
@@ -28,6 +32,12 @@ impl Rooms for Program {
 
     fn open(&self, config: &Config) -> Result<Ctx, OpenError> {
         offline::open(config)
+    }
+
+    fn holder(&self, config: &Config) -> Option<String> {
+        // Whether one lives that cannot be asked: the caller then finds nobody, which is true too.
+        let holder = lock::living_holder(&RealDisk, &config.runner.data).ok()?;
+        holder.map(|holder| holder.to_string())
     }
 
     fn catalog(&self, config: &Config) -> anyhow::Result<Catalog> {

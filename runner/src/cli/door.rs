@@ -18,9 +18,8 @@ use crate::{
     config::Config,
 };
 
-/// How long a directory may be held by someone who does not answer: another command that is about
-/// to end, or a runner that is about to listen.
-const HELD_WAIT: Duration = Duration::from_secs(3);
+/// After this long a person hears whom the command waits for.
+const QUIET_WAIT: Duration = Duration::from_secs(1);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// What a command needs.
@@ -41,6 +40,13 @@ struct NoRunner {
     data: PathBuf,
 }
 
+/// What there is where nobody listens.
+enum Without {
+    Door(Door),
+    /// Someone holds the directory, and may listen soon or let it go.
+    Held(OpenError),
+}
+
 pub(super) enum Door {
     Runner(Client),
     // Boxed with its runtime: futures of the store may need one.
@@ -48,48 +54,70 @@ pub(super) enum Door {
 }
 
 impl Door {
-    pub(super) fn open(config: &Config, rooms: &dyn Rooms, need: Need) -> Outcome<Self> {
+    /// Waits for a holder that does not listen, up to the rooms' patience; `tell` hears of it.
+    pub(super) fn open(
+        config: &Config,
+        rooms: &dyn Rooms,
+        need: Need,
+        tell: &mut dyn FnMut(&str),
+    ) -> Outcome<Self> {
         let data = &config.runner.data;
-        let deadline = Instant::now() + HELD_WAIT;
+        let start = Instant::now();
+        let mut told = false;
         loop {
             match Client::connect(data) {
                 Ok(client) => return Ok(Self::Runner(client)),
                 Err(ConnectError::Nobody { .. }) => {}
                 Err(error) => return Err(Fault::new(Exit::NoRunner, error)),
             }
-            match need {
-                Need::Runner => {
-                    let data = data.clone();
-                    return Err(Fault::new(Exit::NoRunner, NoRunner { data }));
-                }
-                Need::Jobs if !data.exists() => {
-                    let why = anyhow!(
-                        "there is no data directory {}: start a runner, or name the directory with --data",
-                        data.display()
-                    );
-                    return Err(Fault::new(Exit::NoRunner, why));
-                }
-                Need::Jobs | Need::Anything => {}
+            let held = match Self::without_runner(config, rooms, need)? {
+                Without::Door(door) => return Ok(door),
+                Without::Held(error) => error,
+            };
+            if start.elapsed() >= rooms.patience() {
+                let why = anyhow!("{held}, which does not listen on its socket");
+                return Err(Fault::new(Exit::NoRunner, why));
             }
-            match rooms.open(config) {
-                Ok(ctx) => {
-                    let runtime = Builder::new_current_thread()
-                        .enable_all()
-                        .build()
-                        .map_err(anyhow::Error::new)?;
-                    return Ok(Self::Directory(Box::new((ctx, runtime))));
-                }
-                Err(OpenError::Held { .. }) if Instant::now() < deadline => {
-                    thread::sleep(LOOK_AGAIN);
-                }
-                Err(error @ OpenError::Held { .. }) => {
-                    let why = anyhow!(
-                        "{error}, which does not listen: a runner does so once its plugins are compiled"
-                    );
-                    return Err(Fault::new(Exit::NoRunner, why));
-                }
-                Err(OpenError::Failed(error)) => return Err(error.into()),
+            if !told && start.elapsed() > QUIET_WAIT {
+                tell(&format!(
+                    "{held} and does not listen yet (it may be compiling plugins): waiting"
+                ));
+                told = true;
             }
+            thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Nobody listens: the directory itself, if that is enough and free.
+    fn without_runner(config: &Config, rooms: &dyn Rooms, need: Need) -> Outcome<Without> {
+        let data = &config.runner.data;
+        match need {
+            Need::Runner => {
+                let data = data.clone();
+                return match rooms.holder(config) {
+                    Some(holder) => Ok(Without::Held(OpenError::Held { data, holder })),
+                    None => Err(Fault::new(Exit::NoRunner, NoRunner { data })),
+                };
+            }
+            Need::Jobs if !data.exists() => {
+                let why = anyhow!(
+                    "there is no data directory {}: start a runner, or name the directory with --data",
+                    data.display()
+                );
+                return Err(Fault::new(Exit::NoRunner, why));
+            }
+            Need::Jobs | Need::Anything => {}
+        }
+        match rooms.open(config) {
+            Ok(ctx) => {
+                let runtime = Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .map_err(anyhow::Error::new)?;
+                Ok(Without::Door(Self::Directory(Box::new((ctx, runtime)))))
+            }
+            Err(error @ OpenError::Held { .. }) => Ok(Without::Held(error)),
+            Err(OpenError::Failed(error)) => Err(error.into()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the command line needs from the composition root, which alone can wire rooms together.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{path::PathBuf, process::ExitCode, time::Duration};
 
 use sandhog_model::JobId;
 
@@ -18,6 +18,15 @@ pub trait Rooms {
     /// Open the data directory for one command, without an engine. Called when no runner answers;
     /// takes the directory's `LOCK` and must not wait for it.
     fn open(&self, config: &Config) -> Result<Ctx, OpenError>;
+
+    /// Who holds the data directory now, as `LOCK` says.
+    fn holder(&self, config: &Config) -> Option<String>;
+
+    /// How long a directory may be held by someone who does not answer: another command that is
+    /// about to end, or a runner that compiles its plugins before it listens.
+    fn patience(&self) -> Duration {
+        Duration::from_secs(60)
+    }
 
     /// Check, compile and ask every component of the plugin folder.
     fn catalog(&self, config: &Config) -> anyhow::Result<Catalog>;

@@ -71,7 +71,14 @@ impl<'a, 'io> Session<'a, 'io> {
     pub(super) fn door(&mut self, need: Need) -> Outcome<&mut Door> {
         let door = match self.door.take() {
             Some(door) => door,
-            None => Door::open(&self.config, self.rooms, need)?,
+            None => {
+                let err = &mut self.io.err;
+                let mut tell = |text: &str| {
+                    // Nothing can be done for someone who closed their standard error.
+                    let _ = writeln!(err, "{text}");
+                };
+                Door::open(&self.config, self.rooms, need, &mut tell)?
+            }
         };
         Ok(self.door.insert(door))
     }

@@ -79,6 +79,9 @@ fn every_kind_of_ending_has_its_exit_code() {
     desk.held = true;
     let held = desk.run(&["stats"]);
     assert!(held.ends(3).err.contains("held by pid 77"), "{}", held.err);
+    assert_eq!(held.err.matches("compiling plugins").count(), 1);
+    let waiting = desk.run(&["enqueue", "page", "--wait"]);
+    assert!(waiting.ends(3).err.contains("held by pid 77"));
     // Looked again for a while: the holder may be a command that is about to end.
     assert!(desk.opened.load(Ordering::Relaxed) > 10);
 }

@@ -68,6 +68,14 @@ impl Rooms for Desk {
         Ok(self.double.ctx(false))
     }
 
+    fn holder(&self, _: &Config) -> Option<String> {
+        self.held.then(|| "pid 77".to_owned())
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_millis(1500)
+    }
+
     fn catalog(&self, _: &Config) -> anyhow::Result<Catalog> {
         Ok(Catalog {
             problems: vec![problem()],
