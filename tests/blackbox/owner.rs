@@ -1,8 +1,12 @@
 //! One directory, one runner.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs::OpenOptions,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
-use sandhog_kit::Home;
+use sandhog_kit::{Home, wait};
 
 use crate::SANDHOG;
 
@@ -69,4 +73,51 @@ fn a_stop_puts_running_jobs_back_and_ends_well() {
     );
     let _runner = home.start();
     assert_eq!(home.job_in(&id, "completed")["attempt"], 1);
+}
+
+#[test]
+fn a_start_waits_for_a_command_that_is_about_to_end() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let _ = home.enqueue(&["echo", "x"]);
+    // Each holds the directory for a moment, one after the other and some at once.
+    let commands: Vec<_> = (0..40)
+        .map(|_| home.command(&["job", "ls"]))
+        .map(|mut command| {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
+            command.spawn().expect("the command starts")
+        })
+        .collect();
+    let runner = home.start();
+    assert!(runner.pid() > 0);
+    for mut command in commands {
+        assert!(command.wait().expect("the command ends").success());
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_stops_no_job() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let full = OpenOptions::new().write(true).open("/dev/full");
+    let mut runner = home.command(&["start"]);
+    runner.stderr(full.expect("/dev/full is there"));
+    let mut runner = runner.stdout(Stdio::null()).spawn().expect("it starts");
+    let answer = wait::until("the runner", Duration::from_secs(30), || {
+        let answer = home.run(&["enqueue", "echo", "heard", "--wait", "--timeout", "20s"]);
+        (answer.code != 3).then_some(answer)
+    });
+    let failing = home.run(&["enqueue", "permanent", "x", "--wait", "--timeout", "20s"]);
+    runner.kill().expect("it runs");
+    runner.wait().expect("it ends");
+    assert_eq!(answer.exits(0).text(), "heard");
+    let _ = failing.exits(1);
+}
+
+#[test]
+fn a_terminal_that_goes_away_is_a_stop() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let mut runner = home.start();
+    runner.signal("HUP");
+    let status = wait::until("the end", Duration::from_secs(30), || runner.ended());
+    assert_eq!(status.code(), Some(0), "{}", runner.said());
+    assert!(runner.said().contains("stopped"), "{}", runner.said());
 }

@@ -59,7 +59,7 @@ pub enum CallError {
     #[error(transparent)]
     Refused(#[from] ApiError),
     /// The connection broke: it is unknown whether the request was done.
-    #[error("the runner on {} went away: {source}", path.display())]
+    #[error("the runner on {} went away", path.display())]
     Gone {
         /// The socket.
         path: PathBuf,

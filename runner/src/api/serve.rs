@@ -23,6 +23,9 @@ use super::{
     socket::ShortPath,
 };
 
+/// How long a caller may take to say who it is.
+const GREETING: Duration = Duration::from_secs(2);
+
 /// How the socket is served.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -44,7 +47,7 @@ impl Options {
     pub fn new(data: &Path) -> Self {
         Self {
             data: data.into(),
-            connections: 128,
+            connections: 512,
             idle: Duration::from_secs(60),
             transfer: Duration::from_secs(30),
             grace: Duration::from_secs(2),
@@ -214,7 +217,8 @@ impl Connection {
     async fn greet(&mut self) -> Result<(), End> {
         let mut theirs = [0; frame::GREETING_BYTES];
         let transfer = self.options.transfer;
-        timeout(transfer, self.stream.read_exact(&mut theirs)).await??;
+        // Eight bytes that every caller sends first: one that does not is none.
+        timeout(GREETING, self.stream.read_exact(&mut theirs)).await??;
         // Ours goes out in any case, so that an older or newer caller can say what differs.
         timeout(transfer, self.stream.write_all(&frame::greeting())).await??;
         Ok(frame::check_greeting(theirs)?)

@@ -1,10 +1,25 @@
 //! The runner's own log, on standard error.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 
 use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::config::{Config, LogFormat};
+
+/// Standard error as the log sees it. Who reads it may have gone, or its disk may be full: then a
+/// line is lost, and no job.
+struct Unfailing(io::Stderr);
+
+impl Write for Unfailing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.write_all(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// Write the log as the settings say. What `SANDHOG_LOG` says comes first.
 pub(super) fn start(config: &Config) -> anyhow::Result<()> {
@@ -15,12 +30,13 @@ pub(super) fn start(config: &Config) -> anyhow::Result<()> {
     };
     let log = fmt::Subscriber::builder()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr);
+        .log_internal_errors(false)
+        .with_writer(|| Unfailing(io::stderr()));
     let set = match config.log.format {
         LogFormat::Text => {
             let log = log
                 .with_target(false)
-                .with_ansi(std::io::stderr().is_terminal());
+                .with_ansi(io::stderr().is_terminal());
             tracing::subscriber::set_global_default(log.finish())
         }
         LogFormat::Json => tracing::subscriber::set_global_default(log.json().finish()),

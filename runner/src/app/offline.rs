@@ -16,7 +16,10 @@ use crate::{
 /// Open the directory without an engine. What handlers propose is not known here: jobs get it when
 /// an attempt runs.
 pub(super) fn open(config: &Config) -> Result<Ctx, OpenError> {
-    let opened = wal::open(wal_options(config, "a sandhog command"));
+    let opened = wal::open(wal::WalOptions {
+        passing: true,
+        ..wal_options(config, "a sandhog command")
+    });
     let store = opened.map_err(|error| match error {
         wal::OpenError::Locked(LockError::Held { holder, .. }) => OpenError::Held {
             data: config.runner.data.clone(),

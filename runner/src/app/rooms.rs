@@ -102,7 +102,7 @@ fn log_check(data: &Path, report: &CheckReport) -> LogCheck {
             Verdict::Sound | Verdict::LettersDamaged => return None,
             Verdict::BeingWritten => format!("{why}: a runner is writing it now"),
             Verdict::TornTail => {
-                format!("{why}: it was never acknowledged, and the next start cuts it after a copy")
+                format!("{why}: it looks unfinished, and the next start cuts it after a copy")
             }
             Verdict::Damaged => format!("{why}; {}", affected(report)),
         };

@@ -60,8 +60,12 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         pid = std::process::id(),
         "ready"
     );
+    if registry.catalog().plugins.is_empty() {
+        let folder = config.runner.plugins.display();
+        tracing::warn!("no plugin is served: drop NAME.wasm files into {folder}");
+    }
 
-    let poisoned = tokio::select! {
+    let broken = tokio::select! {
         signal = signals.next() => {
             let grace = config.runner.shutdown_grace;
             tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
@@ -69,11 +73,15 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         }
         cause = store.poisoned() => {
             tracing::error!(%cause, "the store takes nothing more: stopping");
-            Some(cause)
+            Some(format!("the store failed: {cause}"))
+        }
+        () = engine.worker_lost() => {
+            tracing::error!("a worker thread broke: stopping");
+            Some("a worker thread broke: its log has the panic".to_owned())
         }
     };
-    // With a poisoned store no outcome can be written: there is nothing to wait for.
-    let grace = match poisoned {
+    // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
+    let grace = match broken {
         None => config.runner.shutdown_grace,
         Some(_) => std::time::Duration::ZERO,
     };
@@ -85,8 +93,8 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     socket.stop();
     serving.await.context("the socket's task broke")?;
     let closed = store.close().await;
-    if let Some(cause) = poisoned {
-        anyhow::bail!("the store failed: {cause}");
+    if let Some(cause) = broken {
+        anyhow::bail!(cause);
     }
     closed.context("cannot close the store")?;
     tracing::info!("stopped");

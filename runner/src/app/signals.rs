@@ -2,10 +2,12 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// `TERM` and `INT`: the first asks for a stop, the second for a quick one.
+/// `TERM`, `INT` and `HUP` (its terminal went away): the first asks for a stop, the second for a
+/// quick one.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    hang_up: Signal,
 }
 
 impl StopSignals {
@@ -14,6 +16,7 @@ impl StopSignals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
         })
     }
 
@@ -22,6 +25,7 @@ impl StopSignals {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            _ = self.hang_up.recv() => "SIGHUP",
         }
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn check(files: &[PathBuf]) -> Catalog {
 pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Report, Problem> {
     plugin::run_once(Trial {
         limits: config.limits_for(&trial.kind),
+        timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
         config: (*config.handler_config(&trial.kind)).clone(),
         live: Arc::new(Live::default()),
         file: trial.file,

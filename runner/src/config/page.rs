@@ -53,7 +53,25 @@ anything, and `sandhog config show` prints the settings in force.
 Durations are written as `\"200ms\"`, `\"30s\"`, `\"1m 30s\"`, `\"2h\"`; sizes as `\"64KiB\"`, `\"128MiB\"`, `\"1 GiB\"`, or as a
 number of bytes.
 
+A runner reads the file when it starts: restart it after a change. A job's queue and the number of attempts shown for it
+are settled when it is enqueued; `timeout`, `memory` and `backoff` are looked up each time it runs.
+
 This page is written by the program; a test holds it equal to the code.
+";
+
+const BACKOFFS: &str = "
+A `backoff` is one of:
+
+| backoff | wait after the n-th failure |
+|---|---|
+| `polynomial` | n^4 + 15 s, and a random 0 to 30 s times n + 1; the default |
+| `fixed 1s` | always the same |
+| `linear 10s max 1h` | n times 10 s |
+| `exponential 1s factor 2 max 1h` | 1 s, doubled each time; `factor` is 2 when left out |
+| `list 1s 5s 1m` | as listed, then the last again |
+
+`max` is one day when left out. All but `polynomial` may end in `jitter 0.2`, a part from 0 to 1 by which the wait is
+varied at random; 0.1 when left out.
 ";
 
 /// The page that documents every key.
@@ -73,6 +91,7 @@ pub fn page() -> String {
     }
     let _ = write!(text, "\n## `[kind.NAME]`\n\n{KIND_SAYS}\n");
     rows(&mut text, KIND_KEYS, |_| "left open".into());
+    text.push_str(BACKOFFS);
     text
 }
 

@@ -23,7 +23,9 @@ pub(super) async fn settle(store: Arc<dyn Store>, reports: Vec<Settlement>) {
                 return;
             }
             Err(error @ (StoreError::Busy { .. } | StoreError::Full { .. })) => {
-                tracing::warn!(%error, reports = reports.len(), "outcomes wait to be written");
+                if wait == WAITS.0 || wait == WAITS.1 {
+                    tracing::warn!(%error, reports = reports.len(), "outcomes wait to be written");
+                }
                 tokio::time::sleep(wait).await;
                 wait = (wait * 2).min(WAITS.1);
             }

@@ -152,8 +152,9 @@ impl Engine {
         let thread = thread::Builder::new()
             .name(format!("worker-{number}"))
             .spawn(move || {
+                // Counted also when the thread ends by a panic.
+                let _ended = Ended(ended);
                 worker_thread(worker, hosts.as_ref(), started);
-                ended.send_modify(|ended| *ended += 1);
             })
             .map_err(|cause| StartError::Thread {
                 worker: number,
@@ -171,6 +172,13 @@ impl Engine {
                 worker: number,
                 cause,
             })
+    }
+
+    /// Resolves when a worker thread is gone although nobody asked it to stop.
+    pub async fn worker_lost(&self) {
+        let mut ended = self.ended.clone();
+        // The sender is gone only when the last worker thread is.
+        let _ = ended.wait_for(|ended| *ended > 0).await;
     }
 
     /// Claim nothing more, wait up to `grace` for what runs, then interrupt it: those jobs go back
@@ -213,6 +221,15 @@ impl Running for Engine {
 
     fn catalog(&self) -> Arc<Catalog> {
         self.plugins.catalog()
+    }
+}
+
+/// Counts a worker thread's end when it is dropped.
+struct Ended(watch::Sender<usize>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.send_modify(|ended| *ended += 1);
     }
 }
 

@@ -16,8 +16,10 @@ use crate::disk::{Disk, DiskError, DiskLock, OpenMode, read_all};
 /// Name of the lock file.
 pub const LOCK_FILE: &str = "LOCK";
 
-/// Tries before giving up, and the pause between two.
+/// Tries before giving up on a holder that stays, and on one that is about to end; the pause between
+/// two.
 const TRIES: u32 = 10;
+const TRIES_PASSING: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Who holds a lock. Written as JSON into the lock file.
@@ -31,6 +33,9 @@ pub struct Holder {
     pub since: UnixMs,
     /// What it runs, such as `sandhog start`.
     pub command: String,
+    /// Whether it ends by itself within moments, as a command does that looks something up.
+    #[serde(default)]
+    pub passing: bool,
 }
 
 impl Holder {
@@ -43,6 +48,7 @@ impl Holder {
                 .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned()),
             since,
             command: command.to_owned(),
+            passing: false,
         }
     }
 }
@@ -85,23 +91,25 @@ pub struct HeldLock {
     _lock: Box<dyn DiskLock>,
 }
 
-/// Take `dir`'s lock within about half a second, or say who has it.
+/// Take `dir`'s lock, or say who has it: after about half a second, or after ten when the holder is
+/// one that is about to end.
 pub fn take(disk: &dyn Disk, dir: &Path, holder: &Holder) -> Result<HeldLock, LockError> {
     let path = dir.join(LOCK_FILE);
-    for again in 0..TRIES {
+    let mut again = 0;
+    loop {
         if let Some(lock) = disk.try_lock(&path)? {
             let text = serde_json::to_string(holder).unwrap_or_default();
             lock.describe(&text)?;
             return Ok(HeldLock { _lock: lock });
         }
-        if again + 1 < TRIES {
-            thread::sleep(PAUSE);
+        again += 1;
+        let holder = read_holder(disk, &path);
+        let passing = holder.as_ref().is_some_and(|holder| holder.passing);
+        if again >= if passing { TRIES_PASSING } else { TRIES } {
+            return Err(LockError::Held { holder, path });
         }
+        thread::sleep(PAUSE);
     }
-    Err(LockError::Held {
-        holder: read_holder(disk, &path),
-        path,
-    })
 }
 
 /// What a lock file says of its holder, who may be gone.
@@ -122,6 +130,7 @@ pub fn living_holder(disk: &dyn Disk, dir: &Path) -> Result<Option<Holder>, Lock
         None => Ok(Some(read_holder(disk, &path).unwrap_or_else(|| Holder {
             pid: 0,
             boot_id: "unknown".to_owned(),
+            passing: false,
             since: UnixMs(0),
             command: "another process".to_owned(),
         }))),

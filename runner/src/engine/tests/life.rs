@@ -84,3 +84,15 @@ async fn a_stop_puts_running_jobs_back_without_using_an_attempt() {
     assert!(stage.engine.live(id).is_none());
     stage.stop(Duration::ZERO).await;
 }
+
+#[tokio::test]
+async fn a_worker_thread_that_breaks_is_noticed() {
+    let stage = Stage::start(&["greet"], |_, _| Box::pin(async { done("hello") })).await;
+    let id = stage.enqueue("greet").await;
+    stage.until(id, State::Completed).await;
+    // The worker looks at the folder before each claim, outside of any run.
+    stage.folder.break_it();
+    stage.enqueue("greet").await;
+    let noticed = tokio::time::timeout(Duration::from_secs(20), stage.engine.worker_lost());
+    noticed.await.expect("the end of its thread is noticed");
+}

@@ -7,7 +7,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -62,6 +62,7 @@ impl Clock for Leaping {
 /// The plugin folder: what it offers is set by the test.
 pub(super) struct Folder {
     catalog: Mutex<Arc<Catalog>>,
+    broken: AtomicBool,
     changed: watch::Sender<u64>,
 }
 
@@ -69,10 +70,16 @@ impl Folder {
     pub(super) fn serving(kinds: &[&str]) -> Arc<Self> {
         let folder = Self {
             catalog: Mutex::default(),
+            broken: AtomicBool::default(),
             changed: watch::Sender::new(0),
         };
         folder.serve(kinds);
         Arc::new(folder)
+    }
+
+    /// From now on whoever looks at the folder panics.
+    pub(super) fn break_it(&self) {
+        self.broken.store(true, Ordering::SeqCst);
     }
 
     pub(super) fn serve(&self, kinds: &[&str]) {
@@ -101,6 +108,7 @@ impl Folder {
 
 impl Plugins for Folder {
     fn catalog(&self) -> Arc<Catalog> {
+        assert!(!self.broken.load(Ordering::SeqCst), "scripted");
         self.catalog.lock().expect("no test panics here").clone()
     }
 

@@ -41,6 +41,9 @@ pub struct Trial {
     pub headers: Vec<(String, String)>,
     /// What the attempt may use.
     pub limits: Limits,
+    /// The operator's wall time for the kind in milliseconds. When `None` it is what the handler
+    /// proposes, then what the limits say.
+    pub timeout_ms: Option<u64>,
     /// The settings it may ask for.
     pub config: BTreeMap<String, String>,
     /// What others may see and do while it runs.
@@ -82,6 +85,11 @@ pub fn run_once(trial: Trial) -> Result<Report, Problem> {
         .content_type
         .clone()
         .or_else(|| info.content_type.clone());
+    let mut limits = trial.limits.clone();
+    limits.timeout_ms = trial
+        .timeout_ms
+        .or(info.timeout_ms)
+        .unwrap_or(limits.timeout_ms);
     let request = AttemptRequest {
         job: Job {
             id,
@@ -94,7 +102,7 @@ pub fn run_once(trial: Trial) -> Result<Report, Problem> {
             enqueued_at: now,
             due: now,
             retry: RetryPolicy::default(),
-            timeout_ms: Some(trial.limits.timeout_ms),
+            timeout_ms: Some(limits.timeout_ms),
             parent: None,
         },
         token: Token(1),
@@ -103,7 +111,7 @@ pub fn run_once(trial: Trial) -> Result<Report, Problem> {
         checkpoint: None,
         started_at: now,
         plugin: Arc::new(plugin),
-        limits: trial.limits.clone(),
+        limits,
         config: Arc::new(trial.config.clone()),
         live: Arc::clone(&trial.live),
     };

@@ -110,6 +110,8 @@ pub struct WalOptions {
     pub max_letters: Option<usize>,
     /// What the lock file says this process runs, such as `sandhog start`.
     pub command: String,
+    /// Whether it is about to end by itself: others then wait longer for the lock.
+    pub passing: bool,
 }
 
 impl WalOptions {
@@ -127,6 +129,7 @@ impl WalOptions {
             mailbox: 4096,
             max_letters: None,
             command: command.into(),
+            passing: false,
         }
     }
 

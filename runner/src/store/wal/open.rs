@@ -111,7 +111,10 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let disk = options.disk.clone();
     create_dir_durably(&*disk, &options.data)?;
     let now = options.clock.now();
-    let holder = Holder::this_process(now.wall, &options.command);
+    let holder = Holder {
+        passing: options.passing,
+        ..Holder::this_process(now.wall, &options.command)
+    };
     let lock = lock::take(&*disk, &options.data, &holder)?;
     let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
     let log = choose_log(&*disk, &options)?;

@@ -150,6 +150,7 @@ fn one_attempt_runs_without_folder_or_store() {
         content_type: Some("text/plain".into()),
         headers: vec![("children".into(), "2".into())],
         limits: Limits::default(),
+        timeout_ms: None,
         config: std::collections::BTreeMap::new(),
         live: Arc::new(Live::default()),
     };
