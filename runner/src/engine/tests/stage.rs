@@ -77,7 +77,7 @@ impl Folder {
         Arc::new(folder)
     }
 
-    /// From now on whoever looks at the folder panics.
+    /// The next one who looks at the folder panics.
     pub(super) fn break_it(&self) {
         self.broken.store(true, Ordering::SeqCst);
     }
@@ -108,7 +108,7 @@ impl Folder {
 
 impl Plugins for Folder {
     fn catalog(&self) -> Arc<Catalog> {
-        assert!(!self.broken.load(Ordering::SeqCst), "scripted");
+        assert!(!self.broken.swap(false, Ordering::SeqCst), "scripted");
         self.catalog.lock().expect("no test panics here").clone()
     }
 
@@ -198,7 +198,7 @@ impl Stage {
         let folder = Folder::serving(kinds);
         let engine = Engine::start(
             EngineOptions {
-                workers: 1,
+                workers: 2,
                 slots: 2,
                 lease_ms,
             },
