@@ -104,6 +104,21 @@ impl Double {
         self.inner.lock().unwrap().jobs.len()
     }
 
+    /// The job's first attempt runs.
+    pub(crate) fn starts(&self, id: JobId) {
+        self.ends(id, State::Running, |view| view.row.attempt = 1);
+    }
+
+    /// An attempt fails that logged nothing.
+    pub(crate) fn fails_quietly(&self, id: JobId) {
+        self.ends(id, State::Retryable, |view| {
+            let mut attempt = trapped();
+            attempt.logs.clear();
+            attempt.dropped_lines = 0;
+            view.attempts.push(attempt);
+        });
+    }
+
     pub(crate) fn completes(&self, id: JobId, content_type: &str, payload: &[u8]) {
         self.ends(id, State::Completed, |view| {
             view.output = Some(Output {

@@ -7,7 +7,7 @@ use sandhog_model::{JobId, State};
 
 use super::{enqueue::EnqueueArgs, plugin::PluginCommand, session::Format};
 
-const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead or discarded) · \
+const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
 2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
 5 the time of --wait is over";
 

@@ -115,7 +115,8 @@ impl From<io::Error> for Fault {
 
 impl From<ConfigError> for Fault {
     fn from(error: ConfigError) -> Self {
-        Self::new(Exit::Usage, error)
+        // Its text has its cause in it already.
+        Self::usage(error)
     }
 }
 

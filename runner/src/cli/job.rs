@@ -2,17 +2,20 @@
 
 use std::fmt::Write as _;
 
-use sandhog_model::{Attempt, Failure, JobId, LogLevel, LogLine};
+use sandhog_model::{Attempt, Failure, JobId, LogLevel, LogLine, State};
 use serde_json::{Value, json};
 
 use super::{
     args::{JobCommand, Paging},
+    door::Need,
+    enqueue::steps,
     exit::{Exit, Outcome},
     session::{Session, ask, wall},
     shapes, text,
 };
 use crate::{
     api::Request,
+    plugin::Progress,
     store::{JobFilter, JobRow, JobView, PageRequest},
 };
 
@@ -42,10 +45,13 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
         }
         JobCommand::Show { id } => {
             let view = ask!(session, Request::Job { id }, Job);
+            let progress = progress(session, &view)?;
             if session.is_json() {
-                session.json(&shapes::job(&view))?;
+                let mut value = shapes::job(&view);
+                value["progress"] = json!(progress);
+                session.json(&value)?;
             } else {
-                session.say(&shown(&view))?;
+                session.say(&shown(&view, progress.as_ref()))?;
             }
         }
         JobCommand::Logs { id, attempt } => logs(session, id, attempt)?,
@@ -99,7 +105,17 @@ fn table(rows: &[JobRow]) -> String {
     )
 }
 
-fn shown(view: &JobView) -> String {
+/// What the running attempt last reported.
+fn progress(session: &mut Session<'_, '_>, view: &JobView) -> Outcome<Option<Progress>> {
+    if view.row.state != State::Running || !session.door(Need::Jobs)?.is_runner() {
+        return Ok(None);
+    }
+    let (id, timeout_ms) = (view.row.id, 0);
+    let waited = ask!(session, Request::Wait { id, timeout_ms }, Waited);
+    Ok(waited.progress)
+}
+
+fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     let (row, job, now) = (&view.row, &view.job, wall());
     let mut fields = vec![
         ("id", row.id.text()),
@@ -117,6 +133,9 @@ fn shown(view: &JobView) -> String {
         ("enqueued", text::ago(job.enqueued_at, now)),
         ("payload", payload(&job.content_type, job.payload.len())),
     ];
+    if let Some(progress) = progress {
+        fields.push(("progress", steps(progress)));
+    }
     for (key, value) in &job.headers {
         fields.push(("header", text::cell(&format!("{key}={value}"))));
     }
@@ -182,9 +201,19 @@ pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
     }
 }
 
+/// A failure in one line: its kind, its code where that says more, and the cause.
+pub(super) fn told(failure: &Failure) -> String {
+    let (kind, cause) = (failure.kind.to_string(), text::plain(&failure.cause));
+    let name = kind.rsplit(':').next().unwrap_or_default();
+    if failure.code.is_empty() || failure.code == name || failure.code == kind {
+        return format!("{kind}: {cause}");
+    }
+    format!("{kind} ({}): {cause}", text::plain(&failure.code))
+}
+
 /// A failure, indented.
 pub(super) fn failed(shown: &mut String, failure: &Failure) {
-    let _ = writeln!(shown, "  {}: {}", failure.kind, text::plain(&failure.cause));
+    let _ = writeln!(shown, "  {}", told(failure));
     let more = [("hint", &failure.hint), ("panic", &failure.panic)];
     for (name, value) in more {
         if let Some(value) = value {
@@ -236,6 +265,9 @@ fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<u32>) -> Outco
             "{} lines left out: over `limits.log`",
             logs.dropped
         ));
+    } else if logs.lines.is_empty() {
+        let so_far = if logs.running { " so far" } else { "" };
+        session.note(&format!("attempt {} logged nothing{so_far}", logs.attempt));
     }
     Ok(())
 }

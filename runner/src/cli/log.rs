@@ -69,12 +69,12 @@ fn shown(check: &LogCheck) -> String {
         })
         .collect();
     lines.push(format!(
-        "{} records in {} segments ({}), {} dead letters, {} findings",
-        check.records,
-        check.segments,
+        "{} in {} ({}), {}, {}",
+        text::count(check.records, "record"),
+        text::count(check.segments, "segment"),
         text::size(check.bytes),
-        check.dead_letters,
-        check.findings.len()
+        text::count(check.dead_letters, "dead letter"),
+        text::count(check.findings.len() as u64, "finding")
     ));
     lines.join("\n")
 }

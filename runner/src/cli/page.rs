@@ -9,20 +9,21 @@ use super::args::Cli;
 const HEAD: &str = "# The command line
 
 Every verb takes `-o table` (for people, the default) or `-o json` (for programs). With `-o json` standard output
-holds exactly one JSON value: an array for `ls`, an object otherwise. Everything else goes to standard error. Instants are RFC 3339 in UTC
-in JSON, and relative to now in tables. What a handler wrote is shown with control characters written out, so that it
-cannot give orders to a terminal.
+holds one JSON value: an array where there may be many (the `ls` verbs, `plugin build`, `plugin check`, `log dump`,
+`dead retry`, `dead rm`, `enqueue --bulk`), an object otherwise; nothing when it failed before an answer. Everything
+else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative to now in tables. What a handler wrote
+is shown with control characters written out, so that it cannot give orders to a terminal.
 
-With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the directory themselves:
-`enqueue` without `--wait`, every verb that reads, `job retry`, `dead retry` and `dead rm`. `enqueue --wait` needs a runner.
-`log`, `config` and `plugin new|build|check|run` never do.
+With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
+directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, `dead retry` and `dead rm`.
+`enqueue --wait` needs a runner. `log`, `config` and `plugin new|build|check|run` never do.
 
 ## Exit codes
 
 | code | meaning |
 |---|---|
 | 0 | done; with `--wait`: the job completed |
-| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin check` and `log check`: something is wrong |
+| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin check` and `log check`: something is wrong |
 | 2 | the command line, the settings or the input are not right; nothing was done |
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |
@@ -30,10 +31,18 @@ With a runner up, the verbs speak to it through the socket in the data directory
 
 ## The JSON of a job
 
-`id, kind, queue, state, attempt, max_attempts, priority, at, failure {kind, cause, hint} or null, digest, parent`; alone (`job show`,
-`enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, attempts, losses, reason, children` and,
-once completed, `result_content_type` and `result_bytes`. `payload` and `result` hold JSON as it is and text as a string; any
-other bytes are in `payload_base64` and `result_base64`. Shapes only ever gain fields.
+In a list (`job ls`): `id, kind, queue, state, attempt, max_attempts, priority, at, failure, digest, parent`, where `failure`
+is `{kind, cause, hint}` or null.
+
+Alone (`job show`, `enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, attempts,
+losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
+`code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
+
+A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
+died_at, failure, digest`, in `dead show` also `priority, parent, attempts, losses` and what the job was enqueued with.
+
+`payload` and `result` hold JSON as it is and text as a string; any other bytes are in `payload_base64` and
+`result_base64`. Shapes only ever gain fields.
 
 ## Bulk files
 
@@ -48,17 +57,23 @@ pub(super) fn page() -> String {
     let mut root = Cli::command().term_width(100);
     root.build();
     let _ = write!(text, "\n## Every verb\n\n");
-    section(&mut text, &mut root);
+    text += "The options under \"For every verb\" are with the program itself, here first, and hold for all.\n\n";
+    section(&mut text, &mut root, true);
     text
 }
 
-fn section(text: &mut String, command: &mut Command) {
+/// A command's help and that of the commands in it; what holds for all of them with the first only.
+fn section(text: &mut String, command: &mut Command, is_first: bool) {
     let help = command.render_help().to_string();
-    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    let lines: Vec<&str> = help
+        .lines()
+        .map(str::trim_end)
+        .take_while(|line| is_first || *line != "For every verb:")
+        .collect();
     let _ = write!(text, "```text\n{}\n```\n\n", lines.join("\n").trim_end());
     for inner in command.get_subcommands_mut() {
         if inner.get_name() != "help" {
-            section(text, inner);
+            section(text, inner, false);
         }
     }
 }

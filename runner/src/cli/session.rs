@@ -112,8 +112,10 @@ impl<'a, 'io> Session<'a, 'io> {
         Ok(())
     }
 
-    /// A word beside the answer.
+    /// A word beside the answer, after what was said of it so far.
     pub(super) fn note(&mut self, text: &str) {
+        // An answer that nobody reads is found out at the end.
+        let _ = self.io.out.flush();
         // Nothing can be done for someone who closed their standard error.
         let _ = writeln!(self.io.err, "{text}");
     }

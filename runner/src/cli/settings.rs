@@ -40,8 +40,8 @@ fn right(session: &mut Session<'_, '_>, file: Option<PathBuf>) -> Outcome<Exit> 
     if session.is_json() {
         session.json(&json!({ "file": shown, "right": true }))?;
     } else {
-        let what = shown.unwrap_or_else(|| "no settings file: the defaults hold".into());
-        session.say(&format!("{what}: right"))?;
+        let what = shown.unwrap_or_else(|| "no settings file, the defaults hold".into());
+        session.say(&format!("{what}: nothing wrong"))?;
     }
     Ok(Exit::Done)
 }

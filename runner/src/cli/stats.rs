@@ -45,17 +45,22 @@ fn shown(stats: &Stats) -> String {
     fields.push(("jobs", jobs));
     fields.push(("dead letters", store.dead_letters.to_string()));
     let log = format!(
-        "{} in {} segments, durability {}",
+        "{} in {}, durability {}",
         text::size(store.log_bytes),
-        store.segments,
+        text::count(store.segments, "segment"),
         text::plain(&store.durability)
     );
     fields.push(("log", log));
-    let writes = format!(
-        "{} records and {} syncs since the start, the last took {} µs",
-        store.appended, store.syncs, store.last_sync_us
-    );
-    fields.push(("writes", writes));
+    // Without a runner the start was this command's.
+    if stats.runner.is_some() {
+        let writes = format!(
+            "{} and {} since the start, the last took {} µs",
+            text::count(store.appended, "record"),
+            text::count(store.syncs, "sync"),
+            store.last_sync_us
+        );
+        fields.push(("writes", writes));
+    }
     if store.torn_tail_bytes > 0 {
         let tail = format!(
             "{} never acknowledged were cut away at the start, and kept aside",

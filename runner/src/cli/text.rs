@@ -104,6 +104,14 @@ pub(super) fn fields(rows: &[(&str, String)]) -> String {
     text
 }
 
+/// How many of something whose name forms its plural with an s.
+pub(super) fn count(count: u64, name: &str) -> String {
+    match count {
+        1 => format!("1 {name}"),
+        _ => format!("{count} {name}s"),
+    }
+}
+
 /// A size for people.
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
@@ -165,6 +173,7 @@ mod tests {
 
     #[test]
     fn sizes_and_spans_are_short() {
+        assert_eq!(count(0, "job") + &count(1, "job"), "0 jobs1 job");
         assert_eq!(size(1023), "1023 B");
         assert_eq!(size(1536), "1.5 KiB");
         assert_eq!(size((1 << 20) - 1), "1.0 MiB");

@@ -2,6 +2,7 @@
 //! to send it.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io::{BufRead, BufReader, Read, Seek, SeekFrom},
     path::Path,
@@ -11,13 +12,14 @@ use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sandhog_model::{JobId, KindDefaults, NewJob, UnixMs, job::Bounds};
 
-use super::{ndjson, send};
+use super::{ndjson, send, where_they_wait};
 use crate::{
     api::JOBS_PER_ENQUEUE,
     cli::{
         door::Need,
         exit::{Exit, Fault, Outcome},
         session::{Session, wall},
+        text,
     },
 };
 
@@ -87,9 +89,9 @@ pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) 
     let file = open(session, path).map_err(|error| Fault::new(Exit::Usage, error))?;
     let size = file.metadata().map_or(0, |data| data.len());
     let now = wall();
-    let jobs = check(session, &file, pattern, now)
+    let (jobs, kinds) = check(session, &file, pattern, now)
         .map_err(|fault| about(fault, path, "nothing was enqueued"))?;
-    let runner = session.door(Need::Anything)?.is_runner();
+    session.door(Need::Anything)?;
     let bar = bar(session, size);
     let mut printer = Printer::new(session.is_json());
     let sent = push(session, &file, pattern, now, &bar, &mut printer);
@@ -102,10 +104,9 @@ pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) 
         );
         return Err(about(fault, path, &done));
     }
-    session.note(&format!("{} jobs enqueued", printer.printed));
-    if !runner {
-        session.note("no runner is up: they wait for `sandhog start`");
-    }
+    let done = text::count(printer.printed as u64, "job");
+    session.note(&format!("{done} enqueued"));
+    where_they_wait(session, &kinds, "they wait");
     Ok(Exit::Done)
 }
 
@@ -127,22 +128,31 @@ fn open(session: &mut Session<'_, '_>, path: &Path) -> anyhow::Result<File> {
     Ok(spool)
 }
 
-/// Every line, with every rule that does not need the runner. Their number.
-fn check(session: &Session<'_, '_>, file: &File, pattern: &NewJob, now: UnixMs) -> Outcome<usize> {
+/// Every line, with every rule that does not need the runner. Their number and their kinds.
+fn check(
+    session: &Session<'_, '_>,
+    file: &File,
+    pattern: &NewJob,
+    now: UnixMs,
+) -> Outcome<(usize, BTreeSet<String>)> {
     let bounds = Bounds {
         payload_bytes: session.config.limits.payload as usize,
     };
     let defaults = KindDefaults::default();
     let mut lines = Lines::new(file)?;
     let mut jobs = 0;
+    let mut kinds = BTreeSet::new();
     while let Some(line) = lines.next()? {
         let parsed = ndjson::parse(line, pattern, now);
         let job = parsed.map_err(|error| at(lines.number, error))?;
+        if !kinds.contains(&job.kind) {
+            kinds.insert(job.kind.clone());
+        }
         job.accept_within(JobId(1), now, &defaults, bounds)
             .map_err(|rejected| at(lines.number, format!("is refused: {rejected}")))?;
         jobs += 1;
     }
-    Ok(jobs)
+    Ok((jobs, kinds))
 }
 
 fn push(

@@ -14,12 +14,15 @@ use super::{
     door::Need,
     exit::{Exit, Fault, Outcome},
     session::{Session, wall},
-    shapes, when,
+    shapes, text, when,
 };
 use crate::api::{Request, Response};
 
 pub(super) use payload::{Given, read_payload};
-pub(super) use wait::print;
+pub(super) use wait::{print, steps};
+
+/// Most kinds named in one line.
+const KINDS: usize = 10;
 
 #[derive(Debug, Args)]
 pub(super) struct EnqueueArgs {
@@ -60,7 +63,7 @@ struct Terms {
     #[arg(long, allow_negative_numbers = true)]
     priority: Option<i16>,
     /// Attempts in all, 1 to 1000
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = attempts)]
     max_attempts: Option<u32>,
     /// The wait between attempts, such as "exponential 1s max 1h"
     #[arg(long)]
@@ -68,6 +71,11 @@ struct Terms {
     /// Wall time of one attempt
     #[arg(long, value_name = "TIME", value_parser = when::span)]
     attempt_timeout: Option<Duration>,
+}
+
+fn attempts(text: &str) -> Result<u32, String> {
+    let attempts = text.parse().ok().filter(|count| (1..=1000).contains(count));
+    attempts.ok_or_else(|| "allowed is from 1 to 1000".into())
 }
 
 impl Terms {
@@ -106,12 +114,16 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
     }
     let mut job = args.terms.job(args.kind.clone().unwrap_or_default());
     let payload = read_payload(session.io.input, &args.given)?;
+    if let Some(doubt) = &payload.doubt {
+        session.note(doubt);
+    }
     job.payload = payload.bytes;
     job.content_type = payload.content_type;
     job.headers = args.given.headers.clone();
     job.due = args
         .at
         .or_else(|| Some(wall().plus(when::millis(args.after?))));
+    let kind = job.kind.clone();
     let id = one(session, job, args.wait)?;
     if args.wait {
         return wait::run(session, id, args.timeout, args.output.as_deref());
@@ -121,18 +133,53 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
     } else {
         session.say(&id.text())?;
     }
+    where_they_wait(session, &[kind], "the job waits");
     Ok(Exit::Done)
 }
 
 fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<JobId> {
     let need = if wait { Need::Runner } else { Need::Anything };
-    let runner = session.door(need)?.is_runner();
+    session.door(need)?;
     let mut answers = send(session, vec![job])?;
-    let id = answers.pop().ok_or_else(Fault::mismatch)??;
-    if !runner {
-        session.note("no runner is up: the job waits for `sandhog start`");
+    Ok(answers.pop().ok_or_else(Fault::mismatch)??)
+}
+
+/// Say what jobs that were enqueued and are not waited for lack: a runner, or plugins that serve
+/// their kinds. They are enqueued all the same, so what cannot be found out is left unsaid.
+fn where_they_wait<'k>(
+    session: &mut Session<'_, '_>,
+    kinds: impl IntoIterator<Item = &'k String>,
+    they_wait: &str,
+) {
+    match session.door(Need::Anything).map(|door| door.is_runner()) {
+        Ok(true) => {}
+        Ok(false) => {
+            let data = &session.config.runner.data;
+            let data = std::path::absolute(data).unwrap_or_else(|_| data.clone());
+            session.note(&format!(
+                "no runner is up: {they_wait} in {} for `sandhog start`",
+                data.display()
+            ));
+            return;
+        }
+        Err(_) => return,
     }
-    Ok(id)
+    let Ok(Response::Plugins(answer)) = session.call(Request::Plugins) else {
+        return;
+    };
+    let unserved = |kind: &&String| answer.catalog.serving(kind).is_none();
+    let names: Vec<_> = kinds.into_iter().filter(unserved).cloned().collect();
+    if names.is_empty() {
+        return;
+    }
+    let mut told = names[..names.len().min(KINDS)].join(", ");
+    if names.len() > KINDS {
+        told += &format!(" and {} more", names.len() - KINDS);
+    }
+    session.note(&format!(
+        "no plugin serves {} yet: {they_wait}; see `sandhog plugin ls`",
+        text::plain(&told)
+    ));
 }
 
 type Answers = Vec<Result<JobId, crate::api::ApiError>>;

@@ -36,6 +36,8 @@ pub(in crate::cli) struct Given {
 pub(in crate::cli) struct Payload {
     pub(in crate::cli) bytes: Vec<u8>,
     pub(in crate::cli) content_type: Option<String>,
+    /// What to tell who may have meant something else.
+    pub(in crate::cli) doubt: Option<String>,
 }
 
 /// Read a header, `KEY=VALUE`.
@@ -48,6 +50,7 @@ pub(in crate::cli) fn header(text: &str) -> Result<(String, String), String> {
 
 /// Get the payload. None named is an empty one.
 pub(in crate::cli) fn read_payload(input: &mut dyn Read, given: &Given) -> Outcome<Payload> {
+    let mut doubt = None;
     let (bytes, guessed) = match given {
         Given {
             payload: Some(text),
@@ -55,7 +58,10 @@ pub(in crate::cli) fn read_payload(input: &mut dyn Read, given: &Given) -> Outco
         } => {
             let guessed = match serde_json::from_str::<IgnoredAny>(text) {
                 Ok(_) => "application/json",
-                Err(_) => "text/plain; charset=utf-8",
+                Err(why) => {
+                    doubt = doubtful(text, &why).filter(|_| given.content_type.is_none());
+                    "text/plain; charset=utf-8"
+                }
             };
             (text.clone().into_bytes(), Some(guessed))
         }
@@ -82,6 +88,16 @@ pub(in crate::cli) fn read_payload(input: &mut dyn Read, given: &Given) -> Outco
             .content_type
             .clone()
             .or_else(|| guessed.map(String::from)),
+        doubt,
+    })
+}
+
+/// Text that begins as JSON does was most likely meant to be JSON.
+fn doubtful(text: &str, why: &serde_json::Error) -> Option<String> {
+    text.starts_with(['{', '[', '"']).then(|| {
+        format!(
+            "the payload is no valid JSON ({why}) and goes as text/plain; say --content-type to choose"
+        )
     })
 }
 
@@ -147,6 +163,25 @@ mod tests {
             read_payload(&mut &b"in"[..], &piped).ok().unwrap().bytes,
             b"in"
         );
+    }
+
+    #[test]
+    fn text_that_begins_as_json_is_doubted() {
+        let doubt = |text: &str, content_type: Option<&str>| {
+            let given = Given {
+                payload: Some(text.into()),
+                content_type: content_type.map(String::from),
+                ..given()
+            };
+            read_payload(&mut &b""[..], &given).ok().unwrap().doubt
+        };
+        for text in ["{a:1}", "[1", "\"Ada"] {
+            let doubt = doubt(text, None).unwrap();
+            assert!(doubt.contains("no valid JSON") && doubt.contains("column"));
+        }
+        assert_eq!(doubt("{\"a\":1}", None), None);
+        assert_eq!(doubt("Ada", None), None);
+        assert_eq!(doubt("{a:1}", Some("text/plain")), None);
     }
 
     #[test]

@@ -13,10 +13,11 @@ use crate::{
     api::{Request, WAIT_MS, Waited},
     cli::{
         exit::{Exit, Fault, Outcome},
-        file,
+        file, job,
         session::{Session, ask},
         shapes, text,
     },
+    plugin::Progress,
     store::JobView,
 };
 
@@ -83,15 +84,21 @@ fn said(waited: &Waited) -> String {
         );
     }
     if let Some(progress) = &waited.progress {
-        line += &match progress.total {
-            Some(total) => format!(", {}/{total}", progress.done),
-            None => format!(", {}", progress.done),
-        };
-        if let Some(note) = &progress.note {
-            line += &format!(" {}", text::cell(note));
-        }
+        line += &format!(", {}", steps(progress));
     }
     line
+}
+
+/// Progress for a person: steps, of how many, and the note.
+pub(in crate::cli) fn steps(progress: &Progress) -> String {
+    let mut shown = progress.done.to_string();
+    if let Some(total) = progress.total {
+        shown += &format!("/{total}");
+    }
+    if let Some(note) = &progress.note {
+        shown += &format!(" {}", text::cell(note));
+    }
+    shown
 }
 
 fn timed_out(session: &mut Session<'_, '_>, waited: &Waited) -> Outcome<Exit> {
@@ -171,13 +178,12 @@ fn ending(view: &JobView) -> String {
         return format!("job {} is {}", row.id, row.state);
     };
     let mut lines = format!(
-        "job {} is {} after attempt {} of {}: {}: {}",
+        "job {} is {} after attempt {} of {}: {}",
         row.id,
         row.state,
         row.attempt,
         row.max_attempts,
-        failure.kind,
-        text::plain(&failure.cause)
+        job::told(failure)
     );
     if let Some(hint) = &failure.hint {
         lines += &format!("\n  {}", text::plain(hint));

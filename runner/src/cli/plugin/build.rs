@@ -15,6 +15,7 @@ use crate::cli::{
     file,
     session::Session,
 };
+use crate::plugin::Catalog;
 
 pub(super) fn run(
     session: &mut Session<'_, '_>,
@@ -22,18 +23,15 @@ pub(super) fn run(
     into: Option<PathBuf>,
 ) -> Outcome<Exit> {
     let dir = dir.unwrap_or_else(|| PathBuf::from("."));
-    if !dir.join("Cargo.toml").is_file() {
-        let shown = dir.display();
-        return Err(Fault::usage(format!(
-            "{shown} holds no Cargo.toml: name a handler's crate, or make one with `sandhog plugin new`"
-        )));
-    }
-    let built = cargo(&dir)?;
+    inspect(&dir).map_err(Fault::usage)?;
+    let built = cargo(session, &dir)?;
     if built.is_empty() {
         return Err(Fault::failed(
             "cargo built no component: the crate needs `crate-type = [\"cdylib\"]` under [lib]",
         ));
     }
+    let files: Vec<PathBuf> = built.iter().map(|(_, file)| file.clone()).collect();
+    verdict(session.rooms.check_plugins(&session.config, &files)?)?;
     let into = into.unwrap_or(dir);
     fs::create_dir_all(&into).with_context(|| format!("cannot make {}", into.display()))?;
     let mut components = Vec::new();
@@ -56,10 +54,64 @@ pub(super) fn run(
     Ok(Exit::Done)
 }
 
+/// Refuse what is no handler's crate: cargo would build whatever is there.
+fn inspect(dir: &Path) -> Result<(), String> {
+    let shown = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
+    let shown = shown.display();
+    let manifest = dir.join("Cargo.toml");
+    if !manifest.is_file() {
+        return Err(format!(
+            "{shown} holds no Cargo.toml: name a handler's crate, or make one with `sandhog plugin new`"
+        ));
+    }
+    let table = table(&manifest).map_err(|error| format!("{error:#}"))?;
+    let lacks = if !depends(&table) {
+        "does not depend on sandhog-sdk"
+    } else if !makes_component(&table) {
+        "has no `crate-type = [\"cdylib\"]` under [lib]"
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "{shown} is no handler's crate (its Cargo.toml {lacks}): go into one, or name it: \
+         `sandhog plugin build greet`"
+    ))
+}
+
+fn depends(manifest: &toml::Table) -> bool {
+    const SDK: &str = "sandhog-sdk";
+    let named = |(key, value): (&String, &toml::Value)| {
+        let package = value.get("package").and_then(toml::Value::as_str);
+        package.unwrap_or(key) == SDK
+    };
+    let dependencies = manifest.get("dependencies");
+    dependencies
+        .and_then(toml::Value::as_table)
+        .is_some_and(|table| table.iter().any(named))
+}
+
+fn makes_component(manifest: &toml::Table) -> bool {
+    let lib = manifest.get("lib");
+    // Cargo takes the second spelling too.
+    let types = lib.and_then(|lib| lib.get("crate-type").or_else(|| lib.get("crate_type")));
+    types
+        .and_then(toml::Value::as_array)
+        .is_some_and(|types| types.iter().any(|one| one.as_str() == Some("cdylib")))
+}
+
+/// Refuse what was built but cannot be served, before it gets where a runner would look at it.
+fn verdict(catalog: Catalog) -> Outcome<()> {
+    if catalog.problems.is_empty() {
+        return Ok(());
+    }
+    let told: Vec<String> = catalog.problems.iter().map(super::told).collect();
+    Err(Fault::failed(told.join("\n")))
+}
+
 /// Build, and give the components with their packages' names. What cargo and the compiler say goes
 /// to standard error as it comes.
-fn cargo(dir: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
-    let toolchain = toolchain::prepare()?;
+fn cargo(session: &mut Session<'_, '_>, dir: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let toolchain = toolchain::prepare(&mut |line| session.note(line))?;
     let mut command = toolchain.cargo();
     command
         .args(["build", "--release", "--target", TARGET])
@@ -97,20 +149,60 @@ fn component(line: &str) -> Option<anyhow::Result<(String, PathBuf)>> {
 }
 
 fn package(manifest: &Path) -> anyhow::Result<String> {
-    let text = fs::read_to_string(manifest)
-        .with_context(|| format!("cannot read {}", manifest.display()))?;
-    let table: toml::Table = text
-        .parse()
-        .with_context(|| format!("cannot read {}", manifest.display()))?;
+    let table = table(manifest)?;
     let name = table.get("package").and_then(|package| package.get("name"));
     name.and_then(toml::Value::as_str)
         .map(String::from)
         .with_context(|| format!("{} names no package", manifest.display()))
 }
 
+fn table(manifest: &Path) -> anyhow::Result<toml::Table> {
+    let text = fs::read_to_string(manifest)
+        .with_context(|| format!("cannot read {}", manifest.display()))?;
+    text.parse()
+        .with_context(|| format!("cannot read {}", manifest.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plugin::Problem;
+
+    #[test]
+    fn only_a_handlers_crate_is_built() {
+        let folder = tempfile::tempdir().unwrap();
+        let inspected = |manifest: &str| {
+            fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+            inspect(folder.path())
+        };
+        let lib = "[lib]\ncrate-type = [\"cdylib\", \"rlib\"]\n";
+        let sdk = "[dependencies]\nsandhog-sdk = { path = \"sdk\" }\n";
+        assert_eq!(inspected(&format!("{lib}{sdk}")), Ok(()));
+        let renamed = "[dependencies]\nsdk = { package = \"sandhog-sdk\", path = \"sdk\" }\n";
+        assert_eq!(inspected(&format!("{lib}{renamed}")), Ok(()));
+        let refused = inspected("[workspace]\nmembers = []\n").unwrap_err();
+        assert!(refused.contains("does not depend on sandhog-sdk"));
+        assert!(refused.contains("`sandhog plugin build greet`"));
+        assert!(inspected(lib).is_err());
+        assert!(inspected(sdk).unwrap_err().contains("cdylib"));
+        assert!(inspected("[lib").unwrap_err().contains("Cargo.toml"));
+    }
+
+    #[test]
+    fn a_component_that_cannot_be_served_is_told_at_once() {
+        assert!(verdict(Catalog::default()).is_ok());
+        let mut catalog = Catalog::default();
+        catalog.problems.push(Problem {
+            file: "greet.wasm".into(),
+            cause: "it exports no handler".into(),
+            hint: "add `export!`".into(),
+            earlier_served: false,
+        });
+        let fault = verdict(catalog).unwrap_err();
+        assert_eq!(fault.exit, Exit::Failed);
+        let told = fault.error.unwrap().to_string();
+        assert!(told.contains("greet.wasm: it exports no handler") && told.contains("export!"));
+    }
 
     #[test]
     fn the_component_is_found_among_what_cargo_says() {

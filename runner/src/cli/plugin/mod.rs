@@ -5,7 +5,7 @@ mod new;
 mod toolchain;
 mod trial;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde_json::Value;
@@ -77,8 +77,9 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
         PluginCommand::Build { dir, into } => build::run(session, dir, into),
         PluginCommand::Check { files } => {
             let catalog = if files.is_empty() {
-                session.rooms.catalog(&session.config)?
+                folder(session)?
             } else {
+                files.iter().try_for_each(|file| present(file))?;
                 session.rooms.check_plugins(&session.config, &files)?
             };
             show(session, &catalog)?;
@@ -92,12 +93,30 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
     }
 }
 
+/// What the plugin folder offers, without a runner.
+fn folder(session: &mut Session<'_, '_>) -> Outcome<Catalog> {
+    let folder = session.config.runner.plugins.clone();
+    if !folder.exists() {
+        session.note(&format!("there is no folder {}", folder.display()));
+    }
+    Ok(session.rooms.catalog(&session.config)?)
+}
+
+/// Refuse a component that is not there.
+fn present(component: &Path) -> Outcome<()> {
+    if component.is_file() {
+        return Ok(());
+    }
+    let why = anyhow::anyhow!("there is no component {}", component.display());
+    Err(Fault::new(Exit::NotFound, why))
+}
+
 fn ls(session: &mut Session<'_, '_>, args: &LsArgs) -> Outcome<Exit> {
     let mut catalog = match session.door(Need::Runner).map(|door| door.is_runner()) {
         Ok(_) => ask!(session, Request::Plugins, Plugins).catalog,
         // A runner that is up but does not answer is no reason to look at the folder instead: what
         // it serves is the question.
-        Err(fault) if Door::is_nobody(&fault) => session.rooms.catalog(&session.config)?,
+        Err(fault) if Door::is_nobody(&fault) => folder(session)?,
         Err(fault) => return Err(fault),
     };
     let next = page(&mut catalog, args);

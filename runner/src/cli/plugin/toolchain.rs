@@ -2,9 +2,9 @@
 
 use std::{
     env, fs,
-    io::Write as _,
+    io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     time::UNIX_EPOCH,
 };
 
@@ -28,18 +28,21 @@ pub(super) enum Toolchain {
     },
 }
 
-/// Find a toolchain or make one, which takes a minute or two the first time. The script says on
-/// standard error what it does.
-pub(super) fn prepare() -> anyhow::Result<Toolchain> {
+/// Lines of the script for someone who runs it by hand, or that nothing had to be done.
+const ASIDES: [&str; 3] = [
+    "already there",
+    "build a guest with",
+    "or put it in this shell",
+];
+
+/// Find a toolchain or make one, which takes a minute or two the first time. `tell` hears what is
+/// done for it, and everything when it fails.
+pub(super) fn prepare(tell: &mut dyn FnMut(&str)) -> anyhow::Result<Toolchain> {
     let mut script = tempfile::NamedTempFile::new().context("cannot write the toolchain script")?;
     script
         .write_all(SCRIPT.as_bytes())
         .context("cannot write the toolchain script")?;
-    let output = Command::new("bash")
-        .arg(script.path())
-        .arg("--env")
-        .stderr(Stdio::inherit())
-        .output()
+    let output = said(Command::new("bash").arg(script.path()).arg("--env"), tell)
         .context("cannot run `bash`, which prepares the toolchain")?;
     if !output.status.success() {
         bail!(
@@ -51,6 +54,36 @@ pub(super) fn prepare() -> anyhow::Result<Toolchain> {
         return Ok(Toolchain::Active);
     }
     selected(&lines)
+}
+
+/// Run the script, and pass on what it says as it comes, asides only when it fails.
+fn said(script: &mut Command, tell: &mut dyn FnMut(&str)) -> io::Result<Output> {
+    // Its standard output is a line that fits a pipe, so it can be read after the other stream.
+    let mut running = script
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let mut asides = Vec::new();
+    for line in running
+        .stderr
+        .take()
+        .map(BufReader::new)
+        .into_iter()
+        .flat_map(|lines| lines.split(b'\n'))
+    {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        match ASIDES.iter().any(|aside| line.contains(aside)) {
+            true => asides.push(line.into_owned()),
+            false => tell(&line),
+        }
+    }
+    let output = running.wait_with_output()?;
+    if !output.status.success() {
+        asides.iter().for_each(|line| tell(line));
+    }
+    Ok(output)
 }
 
 /// Let the shell read the lines it would be given: quoting is its own matter.
@@ -112,6 +145,22 @@ impl Toolchain {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn asides_of_the_script_are_for_failures() {
+        let told = |end: &str| {
+            let mut told = Vec::new();
+            let lines = "echo env; { echo std is here, already there; echo compiling std; \
+                         echo build a guest with: x; echo or put it in this shell with: y; } >&2";
+            let mut script = Command::new("bash");
+            let script = script.args(["-c", &format!("{lines}; {end}")]);
+            let output = said(script, &mut |line| told.push(line.to_owned())).unwrap();
+            assert_eq!(output.stdout, b"env\n");
+            told
+        };
+        assert_eq!(told("exit 0"), ["compiling std"]);
+        assert_eq!(told("exit 1").len(), 4);
+    }
 
     #[test]
     fn the_lines_of_the_script_select_a_compiler() {

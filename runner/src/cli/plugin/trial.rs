@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use sandhog_model::{Outcome as Ended, Output};
 use serde_json::{Value, json};
 
-use super::RunArgs;
+use super::{RunArgs, present};
 use crate::{
     cli::{
         enqueue::{print, read_payload},
-        exit::{Exit, Fault, Outcome},
+        exit::{Exit, Outcome},
         file, job,
         rooms::Trial,
         session::Session,
@@ -19,12 +19,11 @@ use crate::{
 };
 
 pub(super) fn run(session: &mut Session<'_, '_>, args: RunArgs) -> Outcome<Exit> {
-    if !args.component.is_file() {
-        let shown = args.component.display();
-        let why = anyhow::anyhow!("there is no component {shown}");
-        return Err(Fault::new(Exit::NotFound, why));
-    }
+    present(&args.component)?;
     let payload = read_payload(session.io.input, &args.given)?;
+    if let Some(doubt) = &payload.doubt {
+        session.note(doubt);
+    }
     let limits = session.config.limits_for(&args.kind);
     if session.io.err_is_terminal {
         session.note("compiling and running …");
@@ -109,24 +108,21 @@ fn beside(report: &Report, limits: &Limits) -> String {
         );
     }
     let (said, failure) = match &report.outcome {
-        Ended::Completed(_) => (None, None),
-        Ended::Failed { failure, .. } | Ended::Permanent(failure) => (None, Some(failure)),
-        Ended::Snoozed { delay_ms } => (Some(format!("for {}", text::span(*delay_ms))), None),
-        Ended::Discarded { reason } => (Some(text::plain(reason).into_owned()), None),
-        Ended::NotRun(why) => (Some(json!(why).to_string()), None),
+        Ended::Completed(_) => (" in".into(), None),
+        Ended::Failed { failure, .. } | Ended::Permanent(failure) => (" in".into(), Some(failure)),
+        Ended::Snoozed { delay_ms } => (format!(" for {}, after", text::span(*delay_ms)), None),
+        Ended::Discarded { reason } => (format!(": {}, after", text::plain(reason)), None),
+        Ended::NotRun(why) => (format!(": {}, after", json!(why)), None),
     };
-    let _ = write!(shown, "{}", name(&report.outcome));
-    if let Some(said) = said {
-        let _ = write!(shown, ": {said}");
-    }
     let _ = writeln!(
         shown,
-        " in {} of {}, {} of {} memory, {} jobs enqueued",
+        "{}{said} {} of {}, {} of {} memory, {} enqueued",
+        name(&report.outcome),
         fine_span(attempt.duration_us),
         text::span(limits.timeout_ms),
         text::size(attempt.peak_memory),
         text::size(limits.memory),
-        report.children.len(),
+        text::count(report.children.len() as u64, "job"),
     );
     if let Some(failure) = failure {
         job::failed(&mut shown, failure);
@@ -136,7 +132,8 @@ fn beside(report: &Report, limits: &Limits) -> String {
 
 fn fine_span(us: u64) -> String {
     if us < 1_000_000 {
-        return format!("{}.{:03}ms", us / 1_000, us % 1_000);
+        let ms = format!("{}.{:03}", us / 1_000, us % 1_000);
+        return format!("{}ms", ms.trim_end_matches('0').trim_end_matches('.'));
     }
     text::span(us / 1_000)
 }

@@ -30,7 +30,12 @@ fn a_job_is_enqueued_on_the_directory_alone_and_shown() {
     assert!(desk.run(&["job", "ls"]).out.contains(&id.text()));
     let printed = desk.run(&["enqueue", "page", "-o", "json"]);
     assert!(printed.json()["id"].is_string());
-    assert!(printed.err.contains("no runner is up"));
+    let data = desk.data();
+    let told = format!(
+        "no runner is up: the job waits in {} for `sandhog start`",
+        data.display()
+    );
+    assert!(printed.err.contains(&told), "{}", printed.err);
 }
 
 #[test]
@@ -200,6 +205,8 @@ fn a_bulk_file_goes_in_whole_or_not_at_all() {
     desk.run(&["enqueue", "page", "--bulk", &good, "--wait"])
         .ends(2);
     assert_eq!(desk.double.count(), 1_200);
+    let one = desk.run_with(&["enqueue", "--bulk", "-"], "{\"kind\":\"a\"}", false);
+    assert!(one.ends(0).err.contains("1 job enqueued"), "{}", one.err);
 
     let piped = desk.run_with(
         &["enqueue", "--bulk", "-", "-o", "json"],
@@ -230,6 +237,9 @@ fn dead_letters_are_listed_shown_brought_back_and_deleted() {
     let listed = desk.run(&["dead", "ls", "--limit", "2", "-o", "json"]);
     assert_eq!(listed.ends(0).json().as_array().unwrap().len(), 2);
     assert!(listed.err.contains("--cursor 2"));
+    let seen = desk.seen(&["dead", "ls", "--limit", "2"]);
+    let (last, cursor) = (seen.find(&ids[1]), seen.find("--cursor 2"));
+    assert!(last.is_some() && last < cursor, "{seen}");
     let rest = desk.run(&["dead", "ls", "--limit", "2", "--cursor", "2", "-o", "json"]);
     assert_eq!(rest.json()[0]["id"], ids[0]);
     assert_eq!(rest.json()[0]["failure"]["kind"], "trap:unreachable");
@@ -272,6 +282,89 @@ fn dead_letters_are_listed_shown_brought_back_and_deleted() {
     );
     let logs = desk.run(&["job", "logs", &ids[0]]);
     assert!(logs.ends(0).out.contains("warn  careful"), "{}", logs.out);
+    let quiet = desk.run(&["enqueue", "page"]).id();
+    desk.double.fails_quietly(quiet);
+    let logs = desk.run(&["job", "logs", &quiet.text()]);
+    assert_eq!(
+        (logs.ends(0).out.as_str(), logs.err.as_str()),
+        ("", "attempt 1 logged nothing\n")
+    );
     desk.run(&["job", "logs", &ids[0], "--attempt", "9"])
         .ends(4);
+}
+
+#[test]
+fn a_kind_that_nobody_serves_is_told() {
+    let desk = Desk::new();
+    let (_runtime, _handle) = desk.runner();
+    let served = desk.run(&["enqueue", "page"]);
+    assert_eq!(served.ends(0).err, "");
+    let unserved = desk.run(&["enqueue", "gret"]);
+    assert_eq!(
+        unserved.ends(0).err,
+        "no plugin serves gret yet: the job waits; see `sandhog plugin ls`\n"
+    );
+    let lines = "{\"kind\":\"gret\"}\n{\"kind\":\"page\"}\n{\"kind\":\"a\"}\n{\"kind\":\"gret\"}";
+    let bulk = desk.run_with(&["enqueue", "--bulk", "-"], lines, false);
+    assert_eq!(
+        bulk.ends(0).err,
+        "4 jobs enqueued\nno plugin serves a, gret yet: they wait; see `sandhog plugin ls`\n"
+    );
+    let many: String = (0..30)
+        .map(|n| format!("{{\"kind\":\"k{n}\"}}\n"))
+        .collect();
+    let bulk = desk.run_with(&["enqueue", "--bulk", "-"], &many, false);
+    assert!(bulk.ends(0).err.contains("and 20 more yet"), "{}", bulk.err);
+}
+
+#[test]
+fn a_running_job_shows_its_progress() {
+    let desk = Desk::new();
+    let (_runtime, _handle) = desk.runner();
+    let id = desk.run(&["enqueue", "page"]).id();
+    let waiting = desk.run(&["job", "show", &id.text(), "-o", "json"]);
+    assert_eq!(waiting.ends(0).json()["progress"], Value::Null);
+    desk.double.starts(id);
+    let running = desk.run(&["job", "show", &id.text(), "-o", "json"]);
+    let progress = &running.ends(0).json()["progress"];
+    assert_eq!(
+        (&progress["done"], &progress["total"]),
+        (&1.into(), &4.into())
+    );
+    let shown = desk.run(&["job", "show", &id.text()]);
+    assert!(
+        shown.ends(0).out.contains("1/4 first\\u{1b}"),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn a_payload_that_is_almost_json_and_a_wrong_count_are_told() {
+    let desk = Desk::new();
+    let odd = desk.run(&["enqueue", "page", "{name: 1}"]);
+    assert!(
+        odd.ends(0)
+            .err
+            .contains("is no valid JSON (key must be a string")
+    );
+    assert!(odd.err.contains("goes as text/plain"), "{}", odd.err);
+    let none = desk.run(&["enqueue", "page", "--max-attempts", "0"]);
+    assert!(none.ends(2).err.contains("from 1 to 1000"), "{}", none.err);
+    desk.run(&["enqueue", "page", "--max-attempts", "1001"])
+        .ends(2);
+    desk.run(&["enqueue", "page", "--max-attempts", "1000"])
+        .ends(0);
+}
+
+#[test]
+fn a_handlers_own_code_is_shown_and_a_repeated_one_is_not() {
+    use sandhog_model::{Failure, FailureKind, TrapKind};
+    let told = |kind, code: &str| job::told(&Failure::new(kind, code, "why"));
+    assert_eq!(told(FailureKind::Error, "no-name"), "error (no-name): why");
+    assert_eq!(told(FailureKind::Error, "error"), "error: why");
+    assert_eq!(told(FailureKind::Timeout, "timeout"), "timeout: why");
+    let trap = FailureKind::Trap(TrapKind::Unreachable);
+    assert_eq!(told(trap, "unreachable"), "trap:unreachable: why");
+    assert_eq!(told(FailureKind::Error, "\u{1b}"), "error (\\u{1b}): why");
 }

@@ -31,12 +31,19 @@ fn what_is_known_of_a_runner_is_shown() {
             .out
             .contains("0 of 4 slots busy")
     );
+    assert!(desk.run(&["stats"]).out.contains("since the start"));
     assert_eq!(desk.opened.load(Ordering::Relaxed), 0);
     handle.stop();
     runtime.shutdown_timeout(Duration::from_secs(5));
     let _ = fs::remove_file(desk.data().join(SOCKET_NAME));
     let stats = desk.run(&["stats", "-o", "json"]).ends(0).json();
     assert_eq!(stats["runner"], Value::Null);
+    assert!(!desk.run(&["stats"]).ends(0).out.contains("since the start"));
+    let none = desk.run(&["plugin", "ls", "--plugins", "/none/plugins"]);
+    assert_eq!(none.ends(0).err, "there is no folder /none/plugins\n");
+    let there = desk.data();
+    let there = desk.run(&["plugin", "ls", "--plugins", there.to_str().unwrap()]);
+    assert_eq!(there.ends(0).err, "");
     let alone = desk.run(&["plugin", "ls", "-o", "json"]).ends(0).json();
     assert_eq!(
         (&alone[0]["status"], &alone[0]["earlier_served"]),
@@ -53,8 +60,24 @@ fn plugins_are_checked_and_tried() {
         "{}",
         all.out
     );
-    desk.run(&["plugin", "check", "a.wasm"]).ends(0);
+    let missing = desk.run(&["plugin", "check", "nope.wasm"]);
+    assert!(
+        missing
+            .ends(4)
+            .err
+            .contains("there is no component nope.wasm")
+    );
     let component = desk.file("a.wasm", "");
+    desk.run(&["plugin", "check", &component]).ends(0);
+    let later = desk.run(&["plugin", "run", &component, "later"]);
+    assert!(
+        later
+            .ends(1)
+            .err
+            .contains("snoozed for 2s, after 0.5ms of 30s"),
+        "{}",
+        later.err
+    );
     let tried = desk.run(&["plugin", "run", &component, "page", "[1]"]);
     assert_eq!(tried.ends(0).out, "[1]");
     assert!(
@@ -89,6 +112,13 @@ fn plugins_are_checked_and_tried() {
     ];
     desk.run(&words).ends(0);
     assert!(desk.run(&words).ends(2).err.contains("is there already"));
+    let ignored = fs::read_to_string(target.join(".gitignore")).unwrap();
+    assert!(ignored.lines().any(|line| line == "*.wasm"), "{ignored}");
+    let unrelated = desk.folder.path().join("unrelated");
+    fs::create_dir(&unrelated).unwrap();
+    fs::write(unrelated.join("Cargo.toml"), "[workspace]\nmembers = []\n").unwrap();
+    let refused = desk.run(&["plugin", "build", unrelated.to_str().unwrap()]);
+    assert!(refused.ends(2).err.contains("is no handler's crate"));
 }
 
 #[test]
@@ -104,6 +134,8 @@ fn the_log_is_checked_and_dumped() {
         check.out
     );
     let check = desk.run(&["log", "check", "-o", "json"]).ends(1).json();
+    let counted = desk.run(&["log", "check"]).out;
+    assert!(counted.contains("2 records in 1 segment (300 B), 0 dead letters, 1 finding\n"));
     assert_eq!(
         (&check["sound"], &check["findings"][0]["offset"]),
         (&false.into(), &77.into())
@@ -145,12 +177,14 @@ fn settings_are_checked_and_shown() {
             .err
             .contains("bad.toml:2")
     );
+    let missing = desk.run(&["stats", "--config", "/none.toml"]);
+    assert_eq!(missing.ends(2).err.matches("os error 2").count(), 1);
     let good = desk.file("good.toml", "[runner]\nworkers = 3\n");
     assert!(
         desk.run(&["config", "check", &good])
             .ends(0)
             .out
-            .contains("right")
+            .contains("good.toml: nothing wrong")
     );
     let shown = desk.run(&["config", "show", "--config", &good, "-o", "json"]);
     assert_eq!(shown.ends(0).json()["settings"]["runner"]["workers"], 3);
