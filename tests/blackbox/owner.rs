@@ -121,3 +121,22 @@ fn a_terminal_that_goes_away_is_a_stop() {
     assert_eq!(status.code(), Some(0), "{}", runner.said());
     assert!(runner.said().contains("stopped"), "{}", runner.said());
 }
+
+#[test]
+fn whoever_waits_keeps_the_id_when_the_runner_goes_away() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let runner = home.start();
+    let mut waiting = home.command(&["-o", "json", "enqueue", "sleep", "--header", "ms=25000"]);
+    waiting.arg("--wait").stdout(Stdio::piped());
+    let waiting = waiting.stderr(Stdio::piped()).spawn().expect("it starts");
+    let id = wait::until("the job to run", Duration::from_secs(30), || {
+        let (rows, _) = home.walk(&["job", "ls", "--state", "running"], "10");
+        Some(rows.first()?["id"].as_str()?.to_owned())
+    });
+    runner.kill9();
+    let answer = waiting.wait_with_output().expect("it ends");
+    assert_eq!(answer.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&answer.stdout);
+    assert!(said.contains(&id), "{said}");
+    assert!(String::from_utf8_lossy(&answer.stderr).contains(&id));
+}

@@ -34,9 +34,7 @@ pub(super) fn start(config: &Config) -> anyhow::Result<()> {
         .with_writer(|| Unfailing(io::stderr()));
     let set = match config.log.format {
         LogFormat::Text => {
-            let log = log
-                .with_target(false)
-                .with_ansi(io::stderr().is_terminal());
+            let log = log.with_target(false).with_ansi(io::stderr().is_terminal());
             tracing::subscriber::set_global_default(log.finish())
         }
         LogFormat::Json => tracing::subscriber::set_global_default(log.json().finish()),

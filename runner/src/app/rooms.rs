@@ -14,7 +14,7 @@ use crate::{
     cli::{Finding, LogCheck, LogRecord, OpenError, Rooms, Trial},
     config::Config,
     disk::RealDisk,
-    plugin::{Catalog, Plugins, Problem, Registry, Report},
+    plugin::{Catalog, Plugins, Problem, Registry, Tried},
     store::{
         lock,
         wal::{self, CheckReport, Verdict},
@@ -49,7 +49,7 @@ impl Rooms for Program {
         Ok(trial::check(files))
     }
 
-    fn try_run(&self, config: &Config, trial: Trial) -> Result<Report, Problem> {
+    fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem> {
         trial::run(config, trial)
     }
 

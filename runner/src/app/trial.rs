@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{
     cli,
     config::Config,
-    plugin::{self, Catalog, Live, Problem, Report, Trial},
+    plugin::{self, Catalog, Live, Problem, Trial, Tried},
 };
 
 /// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
@@ -26,7 +26,7 @@ pub(super) fn check(files: &[PathBuf]) -> Catalog {
 }
 
 /// Run one attempt with the limits and settings the operator gives its kind.
-pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Report, Problem> {
+pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> {
     plugin::run_once(Trial {
         limits: config.limits_for(&trial.kind),
         timeout_ms: config.defaults_for(&trial.kind).timeout_ms,

@@ -7,7 +7,7 @@ use sandhog_model::JobId;
 use crate::{
     api::Ctx,
     config::Config,
-    plugin::{Catalog, Problem, Report},
+    plugin::{Catalog, Problem, Tried},
 };
 
 /// The rest of the program, as a command sees it.
@@ -35,7 +35,7 @@ pub trait Rooms {
     fn check_plugins(&self, config: &Config, files: &[PathBuf]) -> anyhow::Result<Catalog>;
 
     /// Run one attempt without a store. Refused when the file cannot be used.
-    fn try_run(&self, config: &Config, trial: Trial) -> Result<Report, Problem>;
+    fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem>;
 
     /// Read the whole log and dead letters and change nothing; works beside a running runner.
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck>;

@@ -22,7 +22,9 @@ use sandhog_model::{Attempt, Job, JobId, LogLine, Outcome, RetryPolicy, Token, U
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
-pub use registry::{CacheError, Registry, RegistryError, RegistryOptions, Trial, check, run_once};
+pub use registry::{
+    CacheError, Registry, RegistryError, RegistryOptions, Trial, Tried, check, run_once,
+};
 pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 
 /// One attempt to run.

@@ -42,7 +42,13 @@ pub(super) fn run(
         };
         let timeout_ms = left.unwrap_or(look).min(look).as_millis() as u64;
         let request = Request::Wait { id, timeout_ms };
-        let waited = ask!(session, request, Waited);
+        let waited = match look_at(session, request) {
+            Ok(waited) => waited,
+            Err(fault) => {
+                line.finish_and_clear();
+                return Err(accepted_all_the_same(session, id, fault));
+            }
+        };
         if waited.ended.is_some() || left == Some(Duration::ZERO) {
             break waited;
         }
@@ -58,6 +64,23 @@ pub(super) fn run(
     match waited.ended {
         Some(view) => ended(session, &view, output),
         None => timed_out(session, &waited),
+    }
+}
+
+fn look_at(session: &mut Session<'_, '_>, request: Request) -> Outcome<Box<Waited>> {
+    Ok(ask!(session, request, Waited))
+}
+
+/// The job is kept, whatever became of the runner: whoever enqueues it again has it twice.
+fn accepted_all_the_same(session: &mut Session<'_, '_>, id: JobId, fault: Fault) -> Fault {
+    if session.is_json() {
+        // What keeps the answer from being written is no worse than the fault.
+        let _ = session.json(&serde_json::json!({ "id": id }));
+    }
+    let say = format!("job {id} is accepted, its end is unknown: `sandhog job show {id}`");
+    Fault {
+        exit: fault.exit,
+        error: fault.error.map(|error| error.context(say)),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
         session::Session,
         shapes, text,
     },
-    plugin::{Limits, Report},
+    plugin::{Limits, Report, Tried},
 };
 
 pub(super) fn run(session: &mut Session<'_, '_>, args: RunArgs) -> Outcome<Exit> {
@@ -24,11 +24,10 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: RunArgs) -> Outcome<Exit>
     if let Some(doubt) = &payload.doubt {
         session.note(doubt);
     }
-    let limits = session.config.limits_for(&args.kind);
     if session.io.err_is_terminal {
         session.note("compiling and running …");
     }
-    let report = session.rooms.try_run(
+    let Tried { report, limits } = session.rooms.try_run(
         &session.config,
         Trial {
             file: args.component,

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     api::{Ctx, Handle, Options, SOCKET_NAME, Server, double},
-    plugin::{Catalog, Problem, Report},
+    plugin::{Catalog, Limits, Problem, Report, Tried},
 };
 
 mod jobs;
@@ -91,28 +91,28 @@ impl Rooms for Desk {
         Ok(Catalog::default())
     }
 
-    fn try_run(&self, _: &Config, trial: Trial) -> Result<Report, Problem> {
+    fn try_run(&self, _: &Config, trial: Trial) -> Result<Tried, Problem> {
         if trial.kind == "other" {
             return Err(problem());
         }
         let mut attempt = double::trapped();
         attempt.failure = None;
-        if trial.kind == "later" {
+        let outcome = if trial.kind == "later" {
             attempt.duration_us = 500;
-            return Ok(Report {
-                outcome: Ended::Snoozed { delay_ms: 2_000 },
-                attempt,
-                children: Vec::new(),
-            });
-        }
-        Ok(Report {
-            outcome: Ended::Completed(Output {
+            Ended::Snoozed { delay_ms: 2_000 }
+        } else {
+            Ended::Completed(Output {
                 content_type: trial.content_type.unwrap_or_default(),
                 payload: trial.payload,
-            }),
+            })
+        };
+        let report = Report {
+            outcome,
             attempt,
             children: Vec::new(),
-        })
+        };
+        let limits = Limits::default();
+        Ok(Tried { report, limits })
     }
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {

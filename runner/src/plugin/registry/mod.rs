@@ -35,7 +35,7 @@ use super::{
 };
 
 pub use cache::CacheError;
-pub use trial::{Trial, check, run_once};
+pub use trial::{Trial, Tried, check, run_once};
 
 /// What the registry watches and where it keeps its code.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -50,6 +50,15 @@ pub struct Trial {
     pub live: Arc<Live>,
 }
 
+/// What came of a trial.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    /// How it ended.
+    pub report: Report,
+    /// What it was allowed to use.
+    pub limits: Limits,
+}
+
 /// Everything the registry would look at in a file: what it is when it can be served. Compiles each
 /// time; the code is thrown away, so `Plugin::code` is gone when this returns.
 pub fn check(file: &Path) -> Result<Plugin, Problem> {
@@ -58,7 +67,7 @@ pub fn check(file: &Path) -> Result<Plugin, Problem> {
 }
 
 /// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
-pub fn run_once(trial: Trial) -> Result<Report, Problem> {
+pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
     let options = SandboxOptions {
         slots: 1,
         max_memory: trial
@@ -119,7 +128,9 @@ pub fn run_once(trial: Trial) -> Result<Report, Problem> {
         .enable_time()
         .build()
         .map_err(|error| broken(error.to_string()))?;
-    Ok(runtime.block_on(host.run(request, services)))
+    let limits = request.limits.clone();
+    let report = runtime.block_on(host.run(request, services));
+    Ok(Tried { report, limits })
 }
 
 /// A workshop with a cache that goes with it.

@@ -154,7 +154,7 @@ fn one_attempt_runs_without_folder_or_store() {
         config: std::collections::BTreeMap::new(),
         live: Arc::new(Live::default()),
     };
-    let report = run_once(trial("echo")).unwrap();
+    let report = run_once(trial("echo")).unwrap().report;
     let Outcome::Completed(output) = report.outcome else {
         panic!("{:?}", report.outcome);
     };
@@ -163,7 +163,7 @@ fn one_attempt_runs_without_folder_or_store() {
         ("text/plain", &b"hello"[..])
     );
     assert!(report.attempt.peak_memory > 0);
-    let report = run_once(trial("spawn")).unwrap();
+    let report = run_once(trial("spawn")).unwrap().report;
     assert_eq!(report.children.len(), 2);
     assert_eq!(report.children[0].queue, "default");
     let refused = run_once(trial("nonsense")).unwrap_err();
