@@ -1,7 +1,7 @@
 //! The attempts that run now.
 
 use std::{
-    collections::HashMap,
+    collections::BTreeMap,
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
@@ -13,18 +13,17 @@ use sandhog_model::{JobId, Token};
 use super::view::WorkerRow;
 use crate::plugin::{Live, LiveView};
 
-/// Every attempt that runs now, over all workers.
+/// Every attempt that runs now, over all workers. A job has more than one while an attempt that
+/// lost its lease has not ended.
 #[derive(Debug, Default)]
 pub(super) struct LiveTable {
-    attempts: Mutex<HashMap<JobId, Held>>,
+    attempts: Mutex<BTreeMap<(JobId, Token), Held>>,
 }
 
 /// One attempt that runs now.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
-    /// Its lease.
-    pub(super) token: Token,
-    /// Its number of the worker.
+    /// The number of its worker.
     pub(super) worker: usize,
     /// What others see of it.
     pub(super) live: Arc<Live>,
@@ -33,27 +32,28 @@ pub(super) struct Held {
 }
 
 impl LiveTable {
-    fn held(&self) -> MutexGuard<'_, HashMap<JobId, Held>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<(JobId, Token), Held>> {
         // Nothing that holds the lock can leave the map half changed.
         self.attempts
             .lock()
             .unwrap_or_else(|held| held.into_inner())
     }
 
-    pub(super) fn add(&self, id: JobId, held: Held) {
-        self.held().insert(id, held);
+    pub(super) fn add(&self, id: JobId, token: Token, held: Held) {
+        self.held().insert((id, token), held);
     }
 
-    /// Take an attempt out, unless a newer lease holds the job by now.
     pub(super) fn remove(&self, id: JobId, token: Token) {
-        let mut held = self.held();
-        if held.get(&id).is_some_and(|held| held.token == token) {
-            held.remove(&id);
-        }
+        self.held().remove(&(id, token));
     }
 
+    /// The newest attempt at a job.
     pub(super) fn view(&self, id: JobId) -> Option<LiveView> {
-        let live = self.held().get(&id)?.live.clone();
+        let live = {
+            let held = self.held();
+            let of_job = held.range((id, Token(0))..=(id, Token(u64::MAX)));
+            of_job.last()?.1.live.clone()
+        };
         Some(live.with(|view| view.clone()))
     }
 
@@ -63,15 +63,13 @@ impl LiveTable {
         self.held()
             .iter()
             .filter(|(_, held)| mono <= held.hard_deadline)
-            .map(|(id, held)| (*id, held.token))
+            .map(|(lease, _)| *lease)
             .collect()
     }
 
     /// Stop the guest of a lease that no longer holds its job.
     pub(super) fn interrupt(&self, id: JobId, token: Token) {
-        if let Some(held) = self.held().get(&id)
-            && held.token == token
-        {
+        if let Some(held) = self.held().get(&(id, token)) {
             held.live.interrupt();
         }
     }
@@ -94,9 +92,9 @@ impl LiveTable {
         let mut jobs: Vec<JobId> = held
             .iter()
             .filter(|(_, held)| held.worker == worker)
-            .map(|(id, _)| *id)
+            .map(|((id, _), _)| *id)
             .collect();
-        jobs.sort_unstable();
+        jobs.dedup();
         jobs
     }
 }
@@ -126,9 +124,8 @@ impl WorkerCount {
 mod tests {
     use super::*;
 
-    fn held(token: u64, hard_deadline: u64) -> Held {
+    fn held(hard_deadline: u64) -> Held {
         Held {
-            token: Token(token),
             worker: 0,
             live: Arc::default(),
             hard_deadline,
@@ -138,8 +135,8 @@ mod tests {
     #[test]
     fn a_stuck_attempt_is_not_renewed() {
         let table = LiveTable::default();
-        table.add(JobId(1), held(1, 100));
-        table.add(JobId(2), held(2, 200));
+        table.add(JobId(1), Token(1), held(100));
+        table.add(JobId(2), Token(2), held(200));
         assert_eq!(table.renewable(100).len(), 2);
         assert_eq!(table.renewable(150), [(JobId(2), Token(2))]);
     }
@@ -147,13 +144,24 @@ mod tests {
     #[test]
     fn a_late_end_does_not_take_out_the_newer_lease() {
         let table = LiveTable::default();
-        table.add(JobId(1), held(1, 100));
-        table.add(JobId(1), held(2, 100));
-        table.remove(JobId(1), Token(1));
-        assert_eq!(table.len(), 1);
+        let (late, newer) = (held(100), held(100));
+        table.add(JobId(1), Token(1), late.clone());
+        table.add(JobId(1), Token(2), newer.clone());
         table.interrupt(JobId(1), Token(1));
-        assert!(!table.held()[&JobId(1)].live.is_interrupted());
-        table.interrupt(JobId(1), Token(2));
-        assert!(table.held()[&JobId(1)].live.is_interrupted());
+        assert!(late.live.is_interrupted() && !newer.live.is_interrupted());
+        table.remove(JobId(1), Token(1));
+        assert_eq!((table.len(), table.of_worker(0)), (1, vec![JobId(1)]));
+        table.interrupt_all();
+        assert!(newer.live.is_interrupted());
+    }
+
+    #[test]
+    fn a_stop_reaches_an_attempt_that_lost_its_lease() {
+        let table = LiveTable::default();
+        let (late, newer) = (held(100), held(100));
+        table.add(JobId(1), Token(1), late.clone());
+        table.add(JobId(1), Token(2), newer.clone());
+        table.interrupt_all();
+        assert!(late.live.is_interrupted() && newer.live.is_interrupted());
     }
 }

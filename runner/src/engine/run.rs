@@ -47,14 +47,13 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob
     let (limits, retry) = resolve(&leased.job, &rule, info);
     let live = Arc::new(Live::default());
     let held = Held {
-        token,
         worker: context.worker,
         live: live.clone(),
         hard_deadline: (context.clock.now().mono)
             .saturating_add(limits.timeout_ms)
             .saturating_add(ENDING_MS),
     };
-    context.live.add(id, held);
+    context.live.add(id, token, held);
     let request = AttemptRequest {
         job: leased.job.clone(),
         token,

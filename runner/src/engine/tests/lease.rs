@@ -5,7 +5,6 @@ use std::time::Duration;
 use sandhog_model::State;
 
 use super::stage::{Stage, done, until_interrupted};
-use crate::engine::Running;
 
 #[tokio::test]
 async fn a_long_attempt_keeps_its_lease() {
@@ -44,10 +43,8 @@ async fn a_stuck_attempt_loses_its_lease_and_its_late_report_is_refused() {
     )
     .await;
     let id = stage.enqueue("stuck").await;
-    // Leased is not yet begun: its deadline is set when it begins.
-    while stage.engine.live(id).is_none() {
-        tokio::task::yield_now().await;
-    }
+    // Its deadline is set when it begins.
+    stage.until_begun(id).await;
     // Past its wall time and the time to end: no beat renews it any more.
     stage.clock.leap(60_000);
     let view = stage.until(id, State::Completed).await;

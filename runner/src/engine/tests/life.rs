@@ -76,8 +76,7 @@ async fn a_stop_puts_running_jobs_back_without_using_an_attempt() {
     })
     .await;
     let id = stage.enqueue("loop").await;
-    stage.until(id, State::Running).await;
-    assert!(stage.engine.live(id).is_some());
+    stage.until_begun(id).await;
     stage.stop(Duration::ZERO).await;
     let view = stage.view(id).await;
     assert_eq!(view.row.state, State::Available);

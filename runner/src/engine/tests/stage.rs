@@ -21,7 +21,7 @@ use tokio::sync::watch;
 
 use crate::{
     clock::{Clock, SystemClock},
-    engine::{Engine, EngineOptions, EngineParts, KindRule, Settings},
+    engine::{Engine, EngineOptions, EngineParts, KindRule, Running, Settings},
     plugin::{
         AttemptRequest, Catalog, Host, HostFactory, KindInfo, Live, Plugin, Plugins, Report,
         Services,
@@ -264,6 +264,17 @@ impl Stage {
             Ok(view) => view,
             Err(_) => panic!("job {id} is not {state} but {:?}", self.view(id).await.row),
         }
+    }
+
+    /// Wait until an attempt at the job has begun: that is a moment after it was leased.
+    pub(super) async fn until_begun(&self, id: JobId) {
+        let begun = async {
+            while self.engine.live(id).is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let begun = tokio::time::timeout(BOUND, begun).await;
+        begun.expect("the attempt begins");
     }
 
     pub(super) async fn stop(&self, grace: Duration) {
