@@ -33,6 +33,26 @@ pub struct Attempt {
     pub dropped_lines: u64,
 }
 
+impl Attempt {
+    /// What is known of an attempt before its component ran, or when none ran.
+    #[must_use]
+    pub fn without_run(number: u32, token: Token, at: UnixMs) -> Self {
+        Self {
+            number,
+            token,
+            started_at: at,
+            ended_at: at,
+            duration_us: 0,
+            digest: String::new(),
+            plugin: String::new(),
+            peak_memory: 0,
+            failure: None,
+            logs: Vec::new(),
+            dropped_lines: 0,
+        }
+    }
+}
+
 /// Where a log line came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

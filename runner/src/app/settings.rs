@@ -1,7 +1,5 @@
 //! The configuration, as the engine looks things up in it.
 
-use sandhog_model::RetryPolicy;
-
 use crate::{
     config::Config,
     engine::{KindRule, Settings},
@@ -19,7 +17,7 @@ impl Settings for Operator {
         KindRule {
             queue: defaults.queue,
             timeout_ms: defaults.timeout_ms,
-            retry: RetryPolicy { ..defaults.retry },
+            retry: defaults.retry,
             limits,
             config: self.0.handler_config(kind),
         }

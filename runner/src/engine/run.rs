@@ -31,7 +31,7 @@ pub(super) struct RunContext {
 }
 
 /// Run one leased job to a settlement.
-pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob) -> Settlement {
+pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: &LeasedJob) -> Settlement {
     let begun = Instant::now();
     let started_at = context.clock.now().wall;
     let rule = context.settings.rule(&leased.job.kind);
@@ -40,9 +40,9 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob
     let catalog = context.plugins.catalog();
     let Some((plugin, info)) = catalog.serving(&leased.job.kind) else {
         // The plugin went away between the claim and now.
-        let attempt = attempt_without_run(&leased, started_at);
+        let attempt = Attempt::without_run(number, token, started_at);
         let outcome = Outcome::NotRun(Waiting::PluginMissing);
-        return settlement(&leased, outcome, attempt, leased.job.retry.clone());
+        return settlement(leased, outcome, attempt, leased.job.retry.clone());
     };
     let (limits, retry) = resolve(&leased.job, &rule, info);
     let live = Arc::new(Live::default());
@@ -73,10 +73,10 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: LeasedJob
     } = host.run(request, context.services.clone()).await;
     context.live.remove(id, token);
     attempt.ended_at = context.clock.now().wall;
-    log_end(&leased, &outcome, begun);
+    log_end(leased, &outcome, begun);
     Settlement {
         children,
-        ..settlement(&leased, outcome, attempt, retry)
+        ..settlement(leased, outcome, attempt, retry)
     }
 }
 
@@ -90,7 +90,8 @@ pub(super) fn broken(context: &RunContext, leased: &LeasedJob, error: JoinError)
     let cause = format!("the runner broke while running it: {line}");
     let failure = Failure::new(FailureKind::HostError, "panic", cause)
         .with_hint("this is a fault of the runner, not of the handler: report it with its log");
-    let mut attempt = attempt_without_run(leased, context.clock.now().wall);
+    let now = context.clock.now().wall;
+    let mut attempt = Attempt::without_run(leased.attempt, leased.token, now);
     attempt.failure = Some(failure.clone());
     let outcome = Outcome::Failed {
         failure,
@@ -122,22 +123,6 @@ fn settlement(
         attempt,
         children: Vec::new(),
         retry,
-    }
-}
-
-fn attempt_without_run(leased: &LeasedJob, at: sandhog_model::UnixMs) -> Attempt {
-    Attempt {
-        number: leased.attempt,
-        token: leased.token,
-        started_at: at,
-        ended_at: at,
-        duration_us: 0,
-        digest: String::new(),
-        plugin: String::new(),
-        peak_memory: 0,
-        failure: None,
-        logs: Vec::new(),
-        dropped_lines: 0,
     }
 }
 

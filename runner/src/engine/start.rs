@@ -1,10 +1,6 @@
 //! Starting and stopping the engine.
 
-use std::{
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use sandhog_model::JobId;
 use tokio::sync::{oneshot, watch};
@@ -82,7 +78,6 @@ pub struct Engine {
     stopped: watch::Sender<bool>,
     /// Counts workers that have ended.
     ended: watch::Receiver<usize>,
-    threads: std::sync::Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl Engine {
@@ -102,7 +97,6 @@ impl Engine {
             phase,
             stopped,
             ended,
-            threads: std::sync::Mutex::default(),
             options,
         };
         for number in 0..engine.options.workers {
@@ -149,7 +143,8 @@ impl Engine {
         };
         let (started, starting) = oneshot::channel();
         let hosts = parts.hosts.clone();
-        let thread = thread::Builder::new()
+        // Not joined: `stop` waits for its end up to a bound.
+        thread::Builder::new()
             .name(format!("worker-{number}"))
             .spawn(move || {
                 // Counted also when the thread ends by a panic.
@@ -160,11 +155,6 @@ impl Engine {
                 worker: number,
                 cause,
             })?;
-        // Nothing that holds the lock can break.
-        self.threads
-            .lock()
-            .unwrap_or_else(|held| held.into_inner())
-            .push(thread);
         let answer = starting.await;
         answer
             .unwrap_or_else(|_| Err("its thread ended at once".to_owned()))

@@ -44,7 +44,7 @@ pub(super) struct Worker {
 #[derive(Default)]
 struct Slots {
     running: JoinSet<Settlement>,
-    jobs: HashMap<Id, LeasedJob>,
+    jobs: HashMap<Id, Arc<LeasedJob>>,
     settling: JoinSet<()>,
     next_due: Option<UnixMs>,
 }
@@ -57,15 +57,17 @@ impl Worker {
         let mut catalog = self.context.plugins.changed();
         let mut told = self.phase.clone();
         let ready = self.store.ready();
+        // Armed once and again only after it fired, always before the next claim: what becomes ready
+        // after a claim is not missed, whatever else ends in the same moment.
+        let notified = ready.notified();
+        tokio::pin!(notified);
+        notified.as_mut().enable();
         let mut look = true;
         loop {
-            // Armed before the claim: what becomes ready after it is not missed.
-            let notified = ready.notified();
-            tokio::pin!(notified);
-            notified.as_mut().enable();
             let phase = *told.borrow_and_update();
             if phase == Phase::Run && look {
-                look = self.fill(&mut slots, &host).await;
+                look = false;
+                self.fill(&mut slots, &host).await;
             }
             if phase == Phase::Drain && slots.running.is_empty() {
                 break;
@@ -76,7 +78,11 @@ impl Worker {
                     look = true;
                 }
                 Some(_) = slots.settling.join_next() => {}
-                () = notified => look = true,
+                () = notified.as_mut() => {
+                    notified.set(ready.notified());
+                    notified.as_mut().enable();
+                    look = true;
+                }
                 () = self.until_due(slots.next_due) => look = true,
                 changed = catalog.changed() => look |= changed.is_ok(),
                 changed = told.changed() => {
@@ -89,31 +95,31 @@ impl Worker {
         while slots.settling.join_next().await.is_some() {}
     }
 
-    /// Claim for the free slots. Whether it is worth to look again at once.
-    async fn fill(&self, slots: &mut Slots, host: &std::rc::Rc<dyn Host>) -> bool {
+    /// Claim for the free slots.
+    async fn fill(&self, slots: &mut Slots, host: &std::rc::Rc<dyn Host>) {
         let free = self.slots.saturating_sub(slots.running.len());
         let kinds = self.context.plugins.catalog().kinds();
         if free == 0 || kinds.is_empty() {
             slots.next_due = None;
-            return false;
+            return;
         }
         let claimed = match self.store.claim(ClaimRequest { kinds, max: free }).await {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(%error, "cannot claim jobs");
                 slots.next_due = Some(self.context.clock.now().wall.plus(500));
-                return false;
+                return;
             }
         };
         slots.next_due = claimed.next_due;
         for leased in claimed.jobs {
+            let leased = Arc::new(leased);
             let (context, host, job) = (self.context.clone(), host.clone(), leased.clone());
             let task = slots
                 .running
-                .spawn_local(async move { run(&context, host.as_ref(), leased).await });
-            slots.jobs.insert(task.id(), job);
+                .spawn_local(async move { run(&context, host.as_ref(), &job).await });
+            slots.jobs.insert(task.id(), leased);
         }
-        false
     }
 
     /// Collect what ended and send it off; the slot is free at once.

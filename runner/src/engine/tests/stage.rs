@@ -127,17 +127,9 @@ impl Host for ScriptedHost {
     ) -> Pin<Box<dyn Future<Output = Report> + 'a>> {
         Box::pin(async move {
             let attempt = Attempt {
-                number: request.number,
-                token: request.token,
-                started_at: request.started_at,
-                ended_at: request.started_at,
-                duration_us: 1,
                 digest: request.plugin.digest.clone(),
                 plugin: request.plugin.name.clone(),
-                peak_memory: 0,
-                failure: None,
-                logs: Vec::new(),
-                dropped_lines: 0,
+                ..Attempt::without_run(request.number, request.token, request.started_at)
             };
             let outcome = (self.0)(request, services).await;
             Report {

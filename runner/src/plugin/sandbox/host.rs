@@ -71,7 +71,7 @@ impl Host for WasmHost {
         services: Arc<dyn Services>,
     ) -> Pin<Box<dyn Future<Output = Report> + 'a>> {
         Box::pin(async move {
-            let stub = attempt_stub(&request);
+            let stub = Attempt::without_run(request.number, request.token, request.started_at);
             // The visit catches what panics inside a guest's calls; this is for what lies around it.
             unwinding(self.attempt(request, services))
                 .await
@@ -108,7 +108,7 @@ impl WasmHost {
     }
 
     async fn attempt(&self, request: AttemptRequest, services: Arc<dyn Services>) -> Report {
-        let mut attempt = attempt_stub(&request);
+        let mut attempt = Attempt::without_run(request.number, request.token, request.started_at);
         let stop = Stop::new(Arc::clone(&request.live), request.limits.timeout_ms);
         let started = stop.started;
         let plugin = Arc::clone(&request.plugin);
@@ -188,23 +188,6 @@ impl fmt::Debug for WasmHost {
         f.debug_struct("WasmHost")
             .field("linked", &self.linked.borrow().keys())
             .finish_non_exhaustive()
-    }
-}
-
-/// What the history keeps of an attempt that did not run.
-fn attempt_stub(request: &AttemptRequest) -> Attempt {
-    Attempt {
-        number: request.number,
-        token: request.token,
-        started_at: request.started_at,
-        ended_at: request.started_at,
-        duration_us: 0,
-        digest: String::new(),
-        plugin: String::new(),
-        peak_memory: 0,
-        failure: None,
-        logs: Vec::new(),
-        dropped_lines: 0,
     }
 }
 
