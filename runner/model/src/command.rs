@@ -9,6 +9,7 @@ use crate::{
     job::{Job, State},
     outcome::Outcome,
     retry::RetryPolicy,
+    time::UnixMs,
 };
 
 /// A wish. Deciding it gives facts or a refusal.
@@ -38,6 +39,19 @@ pub enum Command {
     },
     /// Change a job that no attempt holds.
     Amend(Amend),
+    /// Forget jobs that ended.
+    Prune(Retention),
+}
+
+/// Which jobs that ended are kept. Dead ones always are: they have a store of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// Those that ended before this are forgotten.
+    pub ended_before: UnixMs,
+    /// At most so many are kept, the latest.
+    pub keep: usize,
+    /// At most so many are forgotten at once, the oldest first.
+    pub max: usize,
 }
 
 /// Which jobs a worker can take.

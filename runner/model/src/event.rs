@@ -1,11 +1,12 @@
 //! Facts: what the log keeps. Nothing changes a job without one.
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::{boxed::Box, string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     attempt::Attempt,
+    carried::Carried,
     id::{JobId, Token},
     job::{Job, Output},
     outcome::Waiting,
@@ -28,7 +29,7 @@ pub struct Record {
     pub event: Event,
 }
 
-/// A fact about one job.
+/// A fact, mostly about one job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
     /// A job was accepted.
@@ -99,6 +100,38 @@ pub enum Event {
         /// When.
         at: UnixMs,
     },
+    /// All that is known of a job, written anew: no earlier record about it is needed. It changes
+    /// nothing when it says what the records before it said.
+    Carried(Box<Carried>),
+    /// Jobs that ended were forgotten because of their age or number. Dead ones are never among
+    /// them.
+    Pruned {
+        /// The jobs.
+        ids: Vec<JobId>,
+        /// When.
+        at: UnixMs,
+    },
+    /// No record before a place is needed any more: the segments that lie wholly before it may be
+    /// removed.
+    Trimmed {
+        /// The place.
+        before: RecordAt,
+        /// When.
+        at: UnixMs,
+        /// The largest id seen, of jobs forgotten since as well.
+        last_id: Option<JobId>,
+        /// The largest token given.
+        last_token: Token,
+    },
+    /// Every job of another log was taken over into this one; that log is not needed any more.
+    Merged {
+        /// The other log's id, as the name of its directory.
+        log: String,
+        /// When.
+        at: UnixMs,
+        /// The largest token given there.
+        last_token: Token,
+    },
 }
 
 /// What follows from an attempt's end.
@@ -126,7 +159,7 @@ pub enum Verdict {
     /// Dropped by its handler.
     Discarded {
         /// The handler's reason.
-        reason: alloc::string::String,
+        reason: String,
     },
     /// Out of attempts, or failed for good.
     Dead,
@@ -136,48 +169,81 @@ pub enum Verdict {
 pub type PutBack = Waiting;
 
 impl Event {
-    /// The job the fact is about.
+    /// The job the fact is about, if it is about one.
     #[must_use]
-    pub fn id(&self) -> JobId {
+    pub fn id(&self) -> Option<JobId> {
         match self {
-            Self::Enqueued(job) => job.id,
+            Self::Enqueued(job) => Some(job.id),
+            Self::Carried(carried) => Some(carried.job.id),
             Self::Leased { id, .. }
             | Self::Checkpointed { id, .. }
             | Self::Settled { id, .. }
             | Self::Lost { id, .. }
             | Self::Requeued { id, .. }
             | Self::Hastened { id, .. }
-            | Self::Deleted { id, .. } => *id,
+            | Self::Deleted { id, .. } => Some(*id),
+            Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
 
-    /// The job `id` as this fact accepted it: on its own, or among the jobs an attempt enqueued.
+    /// The job `id` as this fact accepted it, or wrote it anew: on its own, or among the jobs an
+    /// attempt enqueued.
     #[must_use]
     pub fn accepted(&self, id: JobId) -> Option<&Job> {
         match self {
             Self::Enqueued(job) => Some(&**job).filter(|job| job.id == id),
+            Self::Carried(carried) => Some(&carried.job).filter(|job| job.id == id),
             Self::Settled { children, .. } => children.iter().find(|job| job.id == id),
             Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }
             | Self::Requeued { .. }
             | Self::Hastened { .. }
-            | Self::Deleted { .. } => None,
+            | Self::Deleted { .. }
+            | Self::Pruned { .. }
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => None,
         }
     }
 
-    /// Every job the fact is about: the one it names, then those it accepted besides.
+    /// The checkpoint that this fact holds, if it holds one.
+    #[must_use]
+    pub fn into_checkpoint(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Checkpointed { bytes, .. } => Some(bytes),
+            Self::Carried(carried) => carried.checkpoint,
+            Self::Enqueued(_)
+            | Self::Leased { .. }
+            | Self::Settled { .. }
+            | Self::Lost { .. }
+            | Self::Requeued { .. }
+            | Self::Hastened { .. }
+            | Self::Deleted { .. }
+            | Self::Pruned { .. }
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => None,
+        }
+    }
+
+    /// Every job the fact is about: the one it names, those it accepted besides, those it forgot.
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
-        let children: &[Job] = match self {
-            Self::Settled { children, .. } => children,
+        let (children, pruned): (&[Job], &[JobId]) = match self {
+            Self::Settled { children, .. } => (children, &[]),
+            Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }
             | Self::Requeued { .. }
             | Self::Hastened { .. }
-            | Self::Deleted { .. } => &[],
+            | Self::Deleted { .. }
+            | Self::Carried(_)
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => (&[], &[]),
         };
-        core::iter::once(self.id()).chain(children.iter().map(|job| job.id))
+        self.id()
+            .into_iter()
+            .chain(children.iter().map(|job| job.id))
+            .chain(pruned.iter().copied())
     }
 }

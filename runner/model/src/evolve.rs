@@ -4,7 +4,8 @@ use alloc::collections::BTreeSet;
 
 use crate::{
     attempt::Attempt,
-    event::{Event, RecordAt, Verdict},
+    carried::Carried,
+    event::{Event, Record, RecordAt, Verdict},
     id::{JobId, Token},
     job::Job,
     ledger::{Entry, Ledger, Status, Unsound},
@@ -68,7 +69,74 @@ impl Ledger {
             } => self.requeue(*id, *from_dead, written(*on))?,
             Event::Hastened { id, at: on } => self.hasten(*id, written(*on))?,
             Event::Deleted { id, .. } => self.delete(*id)?,
+            Event::Carried(carried) => self.carry(carried, written(carried.at))?,
+            Event::Pruned { ids, .. } => self.prune(ids)?,
+            Event::Trimmed {
+                before,
+                last_id,
+                last_token,
+                ..
+            } => {
+                self.trimmed = self.trimmed.max(*before);
+                self.last_id = self.last_id.max(*last_id);
+                self.last_token = self.last_token.max(*last_token);
+            }
+            Event::Merged { last_token, .. } => {
+                self.last_token = self.last_token.max(*last_token);
+            }
         }
+        Ok(())
+    }
+
+    /// Take a record in. The first records of a job may lie before the first that is there; then
+    /// what follows about it is passed over until a record tells all of it.
+    ///
+    /// # Errors
+    /// As [`evolve`](Self::evolve).
+    pub fn replay(&mut self, record: &Record, at: RecordAt, mono: u64) -> Result<(), Unsound> {
+        if let Some(id) = record.event.id()
+            && record.previous.is_some_and(|previous| previous < self.first)
+            && !self.entries.contains_key(&id)
+        {
+            return self.pass_over(id, &record.event, at, mono);
+        }
+        self.evolve(&record.event, at, mono)
+    }
+
+    fn pass_over(
+        &mut self,
+        id: JobId,
+        event: &Event,
+        at: RecordAt,
+        mono: u64,
+    ) -> Result<(), Unsound> {
+        match event {
+            Event::Deleted { .. } => {
+                self.awaited.remove(&id);
+                return Ok(());
+            }
+            Event::Leased { token, .. } => self.last_token = self.last_token.max(*token),
+            Event::Settled {
+                attempt, children, ..
+            } => {
+                self.check_children(id, children)?;
+                for child in children {
+                    let on = child.enqueued_at;
+                    self.accept(child, Written { on, at, mono });
+                }
+                self.last_token = self.last_token.max(attempt.token);
+            }
+            Event::Enqueued(_)
+            | Event::Checkpointed { .. }
+            | Event::Lost { .. }
+            | Event::Requeued { .. }
+            | Event::Hastened { .. }
+            | Event::Carried(_)
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => {}
+        }
+        self.awaited.insert(id);
         Ok(())
     }
 
@@ -156,7 +224,11 @@ impl Ledger {
                 }
             }
         }
-        let mut seen = BTreeSet::new();
+        self.check_children(id, children)
+    }
+
+    fn check_children(&self, parent: JobId, children: &[Job]) -> Result<(), Unsound> {
+        let mut seen = BTreeSet::from([parent]);
         for child in children {
             self.unknown(child.id)?;
             if !seen.insert(child.id) {
@@ -257,9 +329,52 @@ impl Ledger {
         Ok(())
     }
 
+    fn carry(&mut self, carried: &Carried, written: Written) -> Result<(), Unsound> {
+        let id = carried.job.id;
+        let Some(entry) = self.entries.get_mut(&id) else {
+            self.awaited.remove(&id);
+            self.accept(&carried.job, written);
+            self.last_token = self.last_token.max(carried.token);
+            self.change(id, written, |entry| entry.take_over(carried, written.at));
+            return Ok(());
+        };
+        if carried.token < entry.token {
+            return refuse(id, "it is written anew as it was before its latest lease");
+        }
+        if entry.says(carried) {
+            // Its place in every order stays as it is, the age of its lease included.
+            entry.take_over(carried, written.at);
+            entry.latest = written.at;
+        } else {
+            self.last_token = self.last_token.max(carried.token);
+            self.change(id, written, |entry| entry.take_over(carried, written.at));
+        }
+        Ok(())
+    }
+
+    fn prune(&mut self, ids: &[JobId]) -> Result<(), Unsound> {
+        for id in ids {
+            match self.entries.get(id).map(|entry| entry.status) {
+                Some(Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_)) => {}
+                Some(Status::Waiting { .. } | Status::Running { .. } | Status::Dead(_)) => {
+                    return refuse(*id, "it is forgotten although it did not end");
+                }
+                // Its records lay before the first that is there.
+                None if self.first > RecordAt(0) => {}
+                None => return refuse(*id, UNKNOWN),
+            }
+        }
+        for id in ids {
+            self.awaited.remove(id);
+            if let Some(entry) = self.entries.remove(id) {
+                self.index.remove(*id, &entry);
+            }
+        }
+        Ok(())
+    }
+
     fn known(&self, id: JobId) -> Result<&Entry, Unsound> {
-        let why = "it was never accepted, or deleted before";
-        self.entries.get(&id).ok_or(Unsound { id, why })
+        self.entries.get(&id).ok_or(Unsound { id, why: UNKNOWN })
     }
 
     fn unknown(&self, id: JobId) -> Result<(), Unsound> {
@@ -278,6 +393,32 @@ impl Ledger {
         Ok(entry)
     }
 }
+
+impl Entry {
+    /// Whether a record that writes the job anew says nothing new of it.
+    fn says(&self, carried: &Carried) -> bool {
+        self.status == carried.status
+            && self.token == carried.token
+            && self.attempts == carried.attempts
+            && self.losses == carried.losses
+            && self.failure == carried.failure
+            && self.priority == carried.job.priority
+            && *self.kind == *carried.job.kind
+            && *self.queue == *carried.job.queue
+    }
+
+    fn take_over(&mut self, carried: &Carried, at: RecordAt) {
+        self.status = carried.status;
+        self.attempts = carried.attempts;
+        self.losses = carried.losses;
+        self.token = carried.token;
+        self.failure = carried.failure;
+        self.enqueued = at;
+        self.checkpoint = carried.checkpoint.as_ref().map(|_| at);
+    }
+}
+
+const UNKNOWN: &str = "it was never accepted, or deleted before";
 
 fn refuse<T>(id: JobId, why: &'static str) -> Result<T, Unsound> {
     Err(Unsound { id, why })

@@ -1,7 +1,9 @@
 //! The state of every job, built from facts alone.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{collections::{BTreeMap, BTreeSet}, sync::Arc, vec::Vec};
 use core::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{
     command::{Command, Rejected},
@@ -46,7 +48,7 @@ pub struct Entry {
 }
 
 /// The stored states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Status {
     /// Waiting until due, for a reason.
     Waiting {
@@ -78,6 +80,13 @@ pub struct Ledger {
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
     pub(crate) last_token: Token,
+    /// Where the first record lies that was there to be read; 0 when none was missing.
+    pub(crate) first: RecordAt,
+    /// No record before this place is needed.
+    pub(crate) trimmed: RecordAt,
+    /// Jobs whose first records lay before `first`: a later record tells all of them or forgets
+    /// them.
+    pub(crate) awaited: BTreeSet<JobId>,
 }
 
 /// How many jobs of each queue are in each state; queues by name, states in the order of a job's
@@ -92,6 +101,27 @@ pub struct Unsound {
     /// What is wrong, for a person.
     pub why: &'static str,
 }
+
+/// Records that a log needs and that are not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRecords {
+    /// They lay before this place.
+    pub before: RecordAt,
+    /// A job they were about, when one is known.
+    pub job: Option<JobId>,
+}
+
+impl fmt::Display for MissingRecords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the segments before it are missing, and nothing says that they may be")?;
+        match self.job {
+            Some(job) => write!(f, "; they hold job {job}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl core::error::Error for MissingRecords {}
 
 impl fmt::Display for Unsound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,6 +191,37 @@ impl Entry {
 }
 
 impl Ledger {
+    /// A ledger for a log whose records before `first` are not there: they were trimmed away, or
+    /// are lost, which [`complete`](Self::complete) tells.
+    #[must_use]
+    pub fn starting_at(first: RecordAt) -> Self {
+        Self {
+            first,
+            ..Self::default()
+        }
+    }
+
+    /// To be called when every record was taken in.
+    ///
+    /// # Errors
+    /// Records that are not there are needed: they were not trimmed away.
+    pub fn complete(&mut self) -> Result<(), MissingRecords> {
+        if self.first > self.trimmed || !self.awaited.is_empty() {
+            return Err(MissingRecords {
+                before: self.first,
+                job: self.awaited.first().copied(),
+            });
+        }
+        self.first = RecordAt(0);
+        Ok(())
+    }
+
+    /// Before which place no record is needed.
+    #[must_use]
+    pub fn trimmed(&self) -> RecordAt {
+        self.trimmed
+    }
+
     /// What follows from a wish. Nothing changes yet. `entropy` feeds the jitter.
     ///
     /// A claim sees what [`advance`](Self::advance) moved among the claimable, so call that first.
@@ -187,7 +248,11 @@ impl Ledger {
 
     /// One job.
     #[must_use]
-    pub fn get(&self, id: JobId) -> Option<&Entry> {
+    pub fn get(&self, id: JobId) -> Option<Entry> {
+        self.entry(id).cloned()
+    }
+
+    pub(crate) fn entry(&self, id: JobId) -> Option<&Entry> {
         self.entries.get(&id)
     }
 
@@ -219,17 +284,23 @@ impl Ledger {
     }
 
     /// Jobs newest first, from below `before`.
-    pub fn newest(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, &Entry)> {
+    pub fn newest(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, Entry)> + '_ {
         use core::ops::Bound::{Excluded, Unbounded};
         let end = before.map_or(Unbounded, Excluded);
         let range = self.entries.range((Unbounded, end));
-        range.rev().map(|(id, entry)| (*id, entry))
+        range.rev().map(|(id, entry)| (*id, entry.clone()))
     }
 
     /// The earliest instant at which a job that waits now becomes due.
     #[must_use]
     pub fn next_due(&self) -> Option<UnixMs> {
         self.index.next_due()
+    }
+
+    /// How many jobs ended and are not dead: those that retention is about.
+    #[must_use]
+    pub fn ended(&self) -> usize {
+        self.index.ended().len()
     }
 
     /// Leases not renewed for `lease_ms` by the steady clock.

@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod carried;
 pub mod codec;
 pub mod command;
 mod decide;
@@ -24,11 +25,12 @@ pub mod retry;
 pub mod time;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
-pub use command::{Amend, ClaimRequest, Command, Rejected, Settlement};
+pub use carried::Carried;
+pub use command::{Amend, ClaimRequest, Command, Rejected, Retention, Settlement};
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use id::{IdMint, JobId, Token};
 pub use job::{Bounds, Job, KindDefaults, NewJob, Output, State};
-pub use ledger::{Entry, Ledger, QueueCounts, Status, Unsound};
+pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Status, Unsound};
 pub use letter::Letter;
 pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};

@@ -89,7 +89,7 @@ fn dump(session: &mut Session<'_, '_>, limit: Option<usize>, job: Option<JobId>)
         if left == 0 {
             return false;
         }
-        if job.is_some_and(|id| id != record.id) {
+        if job.is_some_and(|id| record.id != Some(id)) {
             return true;
         }
         let between = match (json, count) {
@@ -129,7 +129,7 @@ fn line(record: &LogRecord, json: bool) -> String {
         "{file}:{} {} {} {}",
         record.offset,
         record.sequence,
-        record.id,
+        record.id.map_or_else(|| "-".to_owned(), JobId::text),
         text::json(&record.event)
     )
 }

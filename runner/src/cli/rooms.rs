@@ -116,8 +116,8 @@ pub struct LogRecord {
     pub offset: u64,
     /// Its sequence number.
     pub sequence: u64,
-    /// The job it is about.
-    pub id: JobId,
+    /// The job it is about, if it is about one.
+    pub id: Option<JobId>,
     /// The fact, as JSON.
     pub event: serde_json::Value,
 }

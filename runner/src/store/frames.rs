@@ -4,7 +4,7 @@
 use sandhog_model::{
     Record,
     codec::{
-        Decoded, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES, Seal,
+        Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES, Seal,
         SegmentHeader, decode_record as decode, encode_record,
     },
 };
@@ -48,6 +48,7 @@ pub(super) fn segment_header(
     first_sequence: u64,
 ) -> [u8; SEGMENT_HEADER] {
     SegmentHeader {
+        format: FORMAT,
         log: log.0,
         segment: u64::from(segment),
         first_sequence,

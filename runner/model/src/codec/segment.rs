@@ -9,12 +9,13 @@
 //! | 36 | 8 | sequence of the first frame |
 //! | 44 | 4 | CRC-32 of the 44 bytes before |
 //!
-//! Magic and version stay where they are in every format to come.
+//! Magic and version stay where they are in every format to come. Format 1 is format 2 without the
+//! facts `Carried`, `Pruned`, `Trimmed` and `Merged`; it is read, and never appended to.
 
 use crc32fast::Hasher;
 
 /// The version written, and the newest one read.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 /// Bytes of a segment header.
 pub const SEGMENT_HEADER_BYTES: usize = 48;
 
@@ -23,6 +24,8 @@ const MAGIC: [u8; 8] = *b"SANDHOG\n";
 /// What a segment says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SegmentHeader {
+    /// The version of the format it is written in; [`FORMAT`] in a new one.
+    pub format: u32,
     /// The log it belongs to.
     pub log: u128,
     /// Its number in that log.
@@ -57,7 +60,7 @@ impl SegmentHeader {
     pub fn encode(&self) -> [u8; SEGMENT_HEADER_BYTES] {
         let mut bytes = [0; SEGMENT_HEADER_BYTES];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.format.to_le_bytes());
         bytes[12..28].copy_from_slice(&self.log.to_le_bytes());
         bytes[28..36].copy_from_slice(&self.segment.to_le_bytes());
         bytes[36..44].copy_from_slice(&self.first_sequence.to_le_bytes());
@@ -95,6 +98,7 @@ impl SegmentHeader {
             return damaged("its header names format 0, which never was");
         }
         HeaderVerdict::Good(Self {
+            format,
             log: u128::from_le_bytes(array(header, 12)),
             segment: u64::from_le_bytes(array(header, 28)),
             first_sequence: u64::from_le_bytes(array(header, 36)),

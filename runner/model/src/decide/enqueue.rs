@@ -6,7 +6,7 @@ use crate::{command::Rejected, event::Event, job::Job, ledger::Ledger};
 
 /// A job whose id is new is accepted. Its fields were checked when it became a [`Job`].
 pub(super) fn enqueue(ledger: &Ledger, job: &Job) -> Result<Vec<Event>, Rejected> {
-    if ledger.get(job.id).is_some() {
+    if ledger.entry(job.id).is_some() {
         return Err(Rejected::IdTaken(job.id));
     }
     Ok(vec![Event::Enqueued(Box::new(job.clone()))])

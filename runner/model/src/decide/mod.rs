@@ -3,6 +3,7 @@
 mod amend;
 mod claim;
 mod enqueue;
+mod prune;
 mod settle;
 
 use alloc::vec::Vec;
@@ -30,12 +31,13 @@ pub(crate) fn decide(
         Command::Settle(report) => settle::settle(ledger, report, now, entropy),
         Command::Lose { id, token } => settle::lose(ledger, *id, *token, now),
         Command::Amend(wish) => amend::amend(ledger, wish, now),
+        Command::Prune(retention) => Ok(prune::prune(ledger, retention, now)),
     }
 }
 
 /// The job.
 fn known(ledger: &Ledger, id: JobId) -> Result<&Entry, Rejected> {
-    ledger.get(id).ok_or(Rejected::NoSuchJob(id))
+    ledger.entry(id).ok_or(Rejected::NoSuchJob(id))
 }
 
 /// The job, when `token` holds it: the fence against late reports. A report on a job that is gone
@@ -43,5 +45,5 @@ fn known(ledger: &Ledger, id: JobId) -> Result<&Entry, Rejected> {
 fn held(ledger: &Ledger, id: JobId, token: Token) -> Result<&Entry, Rejected> {
     let holds = |entry: &&Entry| entry.running_attempt().is_some() && entry.token == token;
     let fenced = Rejected::Fenced { id, token };
-    ledger.get(id).filter(holds).ok_or(fenced)
+    ledger.entry(id).filter(holds).ok_or(fenced)
 }

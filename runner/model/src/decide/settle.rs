@@ -162,7 +162,7 @@ fn since(entry: &Entry, now: Now) -> UnixMs {
 fn adopted(ledger: &Ledger, report: &Settlement) -> Result<Vec<Job>, Rejected> {
     let mut seen = BTreeSet::new();
     let adopt = |child: &Job| {
-        if ledger.get(child.id).is_some() || !seen.insert(child.id) {
+        if ledger.entry(child.id).is_some() || !seen.insert(child.id) {
             return Err(Rejected::IdTaken(child.id));
         }
         Ok(Job {

@@ -3,6 +3,7 @@
 
 mod counts;
 mod due;
+mod ended;
 mod leases;
 mod ready;
 
@@ -17,6 +18,7 @@ use crate::{
 
 use counts::Counts;
 use due::DueIndex;
+use ended::EndedIndex;
 use leases::LeaseIndex;
 use ready::{ReadyLanes, Turn};
 
@@ -30,6 +32,7 @@ pub(crate) struct Index {
     due: DueIndex,
     ready: ReadyLanes,
     leases: LeaseIndex,
+    ended: EndedIndex,
     counts: Counts,
 }
 
@@ -43,10 +46,10 @@ impl Index {
             }
             Status::Waiting { due, .. } => self.due.insert(due, id),
             Status::Running { .. } => self.leases.insert(id, entry.token, mono),
-            Status::Completed(_)
-            | Status::Cancelled(_)
-            | Status::Discarded(_)
-            | Status::Dead(_) => {}
+            Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
+                self.ended.insert(at, id);
+            }
+            Status::Dead(_) => {}
         }
         self.counts.add(&entry.queue, entry.status.state(at));
     }
@@ -67,9 +70,10 @@ impl Index {
                 self.leases.remove(id);
                 State::Running
             }
-            Status::Completed(_) => State::Completed,
-            Status::Cancelled(_) => State::Cancelled,
-            Status::Discarded(_) => State::Discarded,
+            Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
+                self.ended.remove(at, id);
+                entry.status.state(at)
+            }
             Status::Dead(_) => State::Dead,
         };
         self.counts.take(&entry.queue, state);
@@ -103,6 +107,10 @@ impl Index {
 
     pub(crate) fn next_due(&self) -> Option<UnixMs> {
         self.due.first()
+    }
+
+    pub(crate) fn ended(&self) -> &EndedIndex {
+        &self.ended
     }
 
     pub(crate) fn leases(&self) -> Vec<(JobId, Token)> {

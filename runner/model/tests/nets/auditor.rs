@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Settlement,
+    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Retention, Settlement,
     State, Token, Verdict,
 };
 
@@ -62,7 +62,36 @@ impl Auditor {
                 }
             }
             Command::Amend(amend) => self.amend(amend, now, answer),
+            Command::Prune(retention) => self.prune(retention, now, answer),
         }
+    }
+
+    /// The oldest that ended and are not dead go, as far as they are too old or too many.
+    fn prune(&mut self, retention: &Retention, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        let mut ended: Vec<(u64, JobId)> = Vec::new();
+        for job in &self.jobs {
+            if let Life::Ended(State::Completed | State::Discarded | State::Cancelled) = job.life {
+                ended.push((job.ended_at, job.id));
+            }
+        }
+        ended.sort_unstable();
+        let excess = ended.len().saturating_sub(retention.keep);
+        let mut ids = Vec::new();
+        for (place, (at, id)) in ended.into_iter().enumerate() {
+            if place < excess || at < retention.ended_before.0 {
+                ids.push(id);
+            }
+        }
+        ids.truncate(retention.max);
+        for id in &ids {
+            self.job(*id).expect("it ended").life = Life::Deleted;
+        }
+        let at = now.wall;
+        let expected = match ids.is_empty() {
+            true => vec![],
+            false => vec![Event::Pruned { ids, at }],
+        };
+        assert_eq!(answer, &Ok(expected));
     }
 
     /// The holder of the latest lease of a running job is heard, nobody else.
@@ -153,6 +182,7 @@ impl Auditor {
             Expected::Ends(expected) => {
                 assert_eq!(state, Some(expected), "after attempt {number}");
                 job.life = Life::Ended(expected);
+                job.ended_at = now.wall.0;
                 job.attempts = number;
             }
             Expected::Waits {

@@ -1,7 +1,7 @@
 //! The rows and columns of the table: states, facts and wishes, all about job 10.
 
 use sandhog_model::{
-    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Token, TrapKind,
+    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention, Token, TrapKind,
     UnixMs, Verdict, Waiting,
 };
 
@@ -168,6 +168,13 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
         ("requeued", requeued(false)),
         ("hastened", Event::Hastened { id, at }),
         ("deleted", Event::Deleted { id, at }),
+        (
+            "pruned",
+            Event::Pruned {
+                ids: vec![id],
+                at,
+            },
+        ),
     ]
 }
 
@@ -216,6 +223,13 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
     let settle = |token: Token, outcome| Command::Settle(Box::new(report(10, token.0, outcome)));
     let late = settle(Token(9), Outcome::Completed(output()));
     let lose = |token| Command::Lose { id, token };
+    let prune = |before, keep| {
+        Command::Prune(Retention {
+            ended_before: UnixMs(before),
+            keep,
+            max: 9,
+        })
+    };
     let named = [
         ("enqueue", Command::Enqueue(Box::new(job(10, "k", AT)))),
         ("claim", claim("k")),
@@ -228,6 +242,9 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("amend requeue", Command::Amend(Amend::Requeue(id))),
         ("amend delete", Command::Amend(Amend::Delete(id))),
         ("settle completed, other token", late),
+        ("prune by age", prune(AT, 9)),
+        ("prune by age, too young", prune(0, 9)),
+        ("prune by number", prune(0, 0)),
     ];
     let reports = outcomes().into_iter();
     let reports = reports.map(|(name, outcome)| (format!("settle {name}"), settle(token, outcome)));

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use sandhog_model::{
     Amend, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger, Now, Outcome,
-    RecordAt, Rejected, RetryPolicy, Settlement, Token, TrapKind, UnixMs, Waiting,
+    RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind, UnixMs, Waiting,
 };
 
 use crate::sample::{attempt, failed, failure, job, now, output, policy};
@@ -39,6 +39,8 @@ pub(crate) enum Op {
     Lose { job: usize, late: bool },
     /// A change from outside.
     Amend { job: usize, wish: u8 },
+    /// Jobs that ended, forgotten by age and number.
+    Prune { age: u64, keep: usize, max: usize },
     /// Signs of life of every lease.
     Renew,
     /// Time, forward or back.
@@ -85,6 +87,8 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
         4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
         3 => (job, 0..3_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
+        1 => (0..3_000_u64, 0..6_usize, 0..4_usize)
+            .prop_map(|(age, keep, max)| Op::Prune { age, keep, max }),
         1 => Just(Op::Renew),
         4 => prop_oneof![4 => 0..2_500_i64, 1 => -2_000..0_i64].prop_map(Op::Pass),
     ];
@@ -171,6 +175,11 @@ impl World {
                 1 => Amend::Requeue(self.pick(*job)),
                 _ => Amend::Delete(self.pick(*job)),
             }),
+            Op::Prune { age, keep, max } => Command::Prune(Retention {
+                ended_before: UnixMs(self.now.wall.0.saturating_sub(*age)),
+                keep: *keep,
+                max: *max,
+            }),
             Op::Renew => {
                 self.renew();
                 return None;
@@ -184,8 +193,8 @@ impl World {
 
     fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {
         let (id, token) = self.lease(job, late);
-        let kind = self.ledger.get(id).map_or("k2", |entry| &*entry.kind);
-        let retry = policy_of(kind);
+        let kind = self.ledger.get(id).map_or("k2".into(), |entry| entry.kind);
+        let retry = policy_of(&kind);
         let children: Vec<Job> = (0..children).map(|_| self.fresh("k1")).collect();
         self.ids.extend(children.iter().map(|child| child.id));
         Command::Settle(Box::new(Settlement {

@@ -15,6 +15,8 @@ pub(crate) struct Known {
     pub(crate) kind: String,
     pub(crate) priority: i16,
     pub(crate) life: Life,
+    /// When it last ended, in milliseconds.
+    pub(crate) ended_at: u64,
     pub(crate) attempts: u32,
     pub(crate) losses: u32,
     pub(crate) token: Token,
@@ -48,6 +50,7 @@ impl Known {
                 due,
                 seen_due: due <= job.enqueued_at.0,
             },
+            ended_at: 0,
             attempts: 0,
             losses: 0,
             token: Token(0),

@@ -1,7 +1,7 @@
 //! Segments cut, torn, flipped, padded and mixed up, read back by the scan.
 
 use sandhog_model::{
-    codec::{FrameHead, SEGMENT_HEADER_BYTES, Seal, SegmentHeader},
+    codec::{FORMAT, FrameHead, SEGMENT_HEADER_BYTES, Seal, SegmentHeader},
     recover::{End, Ending, Expected, Refusal, Scan},
 };
 
@@ -10,6 +10,7 @@ const FIRST: u64 = 40;
 
 fn header() -> SegmentHeader {
     SegmentHeader {
+        format: FORMAT,
         log: LOG,
         segment: 3,
         first_sequence: FIRST,
@@ -241,8 +242,8 @@ fn segments_of_another_log_place_order_or_format_are_refused() {
     };
     assert_eq!(read(&bytes, believing).0, 5);
     let mut newer = bytes.clone();
-    newer[8..12].copy_from_slice(&2_u32.to_le_bytes());
-    let refusal = Refusal::NewerFormat { found: 2, known: 1 };
+    newer[8..12].copy_from_slice(&3_u32.to_le_bytes());
+    let refusal = Refusal::NewerFormat { found: 3, known: 2 };
     assert_eq!(read(&newer, expected()).1.ending, Ending::Refused(refusal));
 }
 

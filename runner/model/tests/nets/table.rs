@@ -110,6 +110,10 @@ fn brief(event: &Event) -> String {
         | Event::Lost { .. }
         | Event::Requeued { .. }
         | Event::Hastened { .. }
-        | Event::Deleted { .. } => format!("{event:?}").replace(&ID.text(), "10"),
+        | Event::Deleted { .. }
+        | Event::Carried(_)
+        | Event::Pruned { .. }
+        | Event::Trimmed { .. }
+        | Event::Merged { .. } => format!("{event:?}").replace(&ID.text(), "10"),
     }
 }

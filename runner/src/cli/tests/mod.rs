@@ -136,7 +136,7 @@ impl Rooms for Desk {
                 file: "logs/1.seg".into(),
                 offset: sequence * 10,
                 sequence,
-                id: JobId(u128::from(sequence % 2)),
+                id: Some(JobId(u128::from(sequence % 2))),
                 event: Value::from("\u{1b}x"),
             });
             if !more {

@@ -194,7 +194,11 @@ fn the_check_names_file_offset_and_jobs_and_changes_nothing() {
 
     let mut places = Vec::new();
     dump_on(&*on(&disk), data, None, |record| {
-        places.push((record.id, record.offset as usize, record.bytes as usize));
+        places.push((
+            record.id.expect("a job"),
+            record.offset as usize,
+            record.bytes as usize,
+        ));
         std::ops::ControlFlow::Continue(())
     })
     .expect("dumped");

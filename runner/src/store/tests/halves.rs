@@ -30,7 +30,7 @@ fn lying(stage: &Stage, id: JobId) -> Lying {
     let letters = DeadStore::open_to_read(disk.clone(), &data.join("dead")).expect("readable");
     let mut log_says_dead = Some(false);
     dump_on(&*disk, data, None, |record| {
-        if record.id == id {
+        if record.id == Some(id) {
             log_says_dead = match record.record.event {
                 Event::Settled { .. } => Some(true),
                 Event::Deleted { .. } => None,

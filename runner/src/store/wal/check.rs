@@ -150,8 +150,8 @@ pub struct DumpedRecord {
     pub sequence: u64,
     /// Bytes of its frame.
     pub bytes: u64,
-    /// The job it is about.
-    pub id: JobId,
+    /// The job it is about, if it is about one.
+    pub id: Option<JobId>,
     /// What it says.
     pub record: Record,
 }

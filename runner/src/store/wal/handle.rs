@@ -15,7 +15,7 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, ClaimRequest, Event, IdMint, Job, JobId, Letter, Rejected, Settlement, State, Token,
+    Amend, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State, Token,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -91,10 +91,7 @@ impl Wal {
         let read = |at| self.files.read(at);
         let job = job_at(lease.id, lease.enqueued, read)?;
         let checkpoint = match lease.checkpoint.map(read).transpose()? {
-            Some(record) => match record.event {
-                Event::Checkpointed { bytes, .. } => Some(bytes),
-                _ => None,
-            },
+            Some(record) => record.event.into_checkpoint(),
             None => None,
         };
         Ok(LeasedJob {

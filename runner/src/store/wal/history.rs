@@ -113,7 +113,11 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Checkpointed { .. }
         | Event::Requeued { .. }
         | Event::Hastened { .. }
-        | Event::Deleted { .. } => None,
+        | Event::Deleted { .. }
+        | Event::Carried(_)
+        | Event::Pruned { .. }
+        | Event::Trimmed { .. }
+        | Event::Merged { .. } => None,
     }
 }
 

@@ -162,7 +162,7 @@ impl Actor {
         let mut found = Vec::new();
         for (seen, (id, entry)) in self.writer.ledger.newest(before).enumerate() {
             let state = entry.state(now.wall);
-            if views::matches(filter, entry, state) {
+            if views::matches(filter, &entry, state) {
                 found.push(Known {
                     id,
                     entry: entry.clone(),

@@ -96,7 +96,7 @@ impl Writer {
         for event in events {
             let id = event.id();
             match self.stage(event, WithLetter::Write, now, keep_reserve) {
-                Ok(_) => staged.push(id),
+                Ok(_) => staged.extend(id),
                 // A claim that found room for some leases gives those.
                 Err(Unstaged::Refused(_)) if !staged.is_empty() => break,
                 Err(unstaged) => return Err(unstaged),
@@ -113,10 +113,14 @@ impl Writer {
         now: Now,
         keep_reserve: bool,
     ) -> Result<RecordAt, Unstaged> {
-        let record = Record {
-            previous: self.ledger.get(event.id()).map(|entry| entry.latest),
-            event,
+        let previous = match &event {
+            Event::Carried(_) => None,
+            _ => event
+                .id()
+                .and_then(|id| self.ledger.get(id))
+                .map(|entry| entry.latest),
         };
+        let record = Record { previous, event };
         let mut body = std::mem::take(&mut self.batch.body);
         body.clear();
         frames::encode(&record, &mut body)
@@ -217,13 +221,17 @@ impl Writer {
             | Event::Checkpointed { .. }
             | Event::Requeued { .. }
             | Event::Hastened { .. }
-            | Event::Deleted { .. } => return Ok(None),
+            | Event::Deleted { .. }
+            | Event::Carried(_)
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => return Ok(None),
         };
         let Some(entry) = self.ledger.get(id) else {
             return Ok(None);
         };
-        let history = History::read(id, entry, |at| self.appender.read(at))?;
-        let mut letter = history.into_letter(entry, died_at);
+        let history = History::read(id, &entry, |at| self.appender.read(at))?;
+        let mut letter = history.into_letter(&entry, died_at);
         letter.attempts.push((**attempt).clone());
         letter.losses += lost;
         Ok(Some(letter))
@@ -234,16 +242,24 @@ impl Writer {
         let Some(entry) = self.ledger.get(id) else {
             return Ok(None);
         };
-        let history = History::read(id, entry, |at| self.appender.read(at))?;
-        Ok(Some(history.into_letter(entry, entry.status.at())))
+        let history = History::read(id, &entry, |at| self.appender.read(at))?;
+        Ok(Some(history.into_letter(&entry, entry.status.at())))
     }
 }
 
 impl Batch {
     fn note(&mut self, event: &Event) {
-        self.changed.extend(event.ids());
+        match event {
+            // What is written anew is no change.
+            Event::Carried(_) => {}
+            _ => self.changed.extend(event.ids()),
+        }
         match event {
             Event::Leased { .. } => {}
+            Event::Carried(_)
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => self.wants_sync = true,
             Event::Enqueued(_) | Event::Hastened { .. } | Event::Lost { .. } => {
                 self.wants_sync = true;
                 self.readied = true;
