@@ -1,7 +1,7 @@
 //! A job's whole history, read from disk by walking back from its latest record.
 
 use sandhog_model::{
-    Attempt, Entry, Event, Job, JobId, Letter, Output, Record, RecordAt, UnixMs, Verdict,
+    Attempt, Carried, Entry, Event, Job, JobId, Letter, Output, Record, RecordAt, UnixMs, Verdict,
 };
 
 use crate::store::StoreError;
@@ -12,7 +12,26 @@ const LOG_BYTES: usize = 8 << 20;
 /// The job and what happened to it, oldest first.
 pub(super) struct History {
     pub(super) job: Job,
+    /// What came before the events, when the job was written anew.
+    before: Option<Box<Carried>>,
     pub(super) events: Vec<Event>,
+}
+
+/// Where a job's chain of records begins.
+pub(super) enum Origin {
+    /// It was accepted there.
+    Accepted(Box<Job>),
+    /// It was written anew there.
+    Carried(Box<Carried>),
+}
+
+impl Origin {
+    pub(super) fn job(&self) -> &Job {
+        match self {
+            Self::Accepted(job) => job,
+            Self::Carried(carried) => &carried.job,
+        }
+    }
 }
 
 impl History {
@@ -23,62 +42,97 @@ impl History {
         entry: &Entry,
         read: impl Fn(RecordAt) -> Result<Record, StoreError>,
     ) -> Result<Self, StoreError> {
+        Self::read_as_far(id, entry, &read, |error| {
+            tracing::warn!(%id, %error, "part of a job's history cannot be read");
+            Ok(())
+        })
+    }
+
+    /// The same, with an error when any of them cannot be read.
+    pub(super) fn read_whole(
+        id: JobId,
+        entry: &Entry,
+        read: impl Fn(RecordAt) -> Result<Record, StoreError>,
+    ) -> Result<Self, StoreError> {
+        Self::read_as_far(id, entry, &read, Err)
+    }
+
+    fn read_as_far(
+        id: JobId,
+        entry: &Entry,
+        read: &dyn Fn(RecordAt) -> Result<Record, StoreError>,
+        unreadable: impl FnOnce(StoreError) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
         let mut events = Vec::new();
-        let walked = walk(id, entry, &read, |event| {
+        let walked = walk(id, entry, read, |event| {
             events.push(event);
             true
         });
-        let job = match walked {
-            Ok(Some(job)) => job,
-            Ok(None) => accepted(id, entry, &read)?,
+        let origin = match walked {
+            Ok(Some(origin)) => origin,
+            Ok(None) => origin_at(id, entry.enqueued, read)?,
             Err(error) => {
-                let job = accepted(id, entry, &read)?;
-                tracing::warn!(%id, %error, "part of a job's history cannot be read");
-                job
+                let origin = origin_at(id, entry.enqueued, read)?;
+                unreadable(error)?;
+                origin
             }
         };
         events.reverse();
-        Ok(Self { job, events })
+        let (job, before) = match origin {
+            Origin::Accepted(job) => (*job, None),
+            Origin::Carried(carried) => (carried.job.clone(), Some(carried)),
+        };
+        Ok(Self {
+            job,
+            before,
+            events,
+        })
     }
 
     /// Every attempt that ran and ended, oldest first.
     pub(super) fn attempts(&self) -> Vec<Attempt> {
-        self.events.iter().filter_map(ended).cloned().collect()
+        let before = self.before.iter().flat_map(|carried| &carried.history);
+        let since = self.events.iter().filter_map(ended);
+        before.chain(since).cloned().collect()
     }
 
     /// The latest result.
     pub(super) fn output(&self) -> Option<&Output> {
-        self.events.iter().rev().find_map(|event| match event {
+        let since = self.events.iter().rev().find_map(|event| match event {
             Event::Settled {
                 verdict: Verdict::Completed(output),
                 ..
             } => Some(output),
             _ => None,
-        })
+        });
+        since.or(self.before.as_ref()?.output.as_ref())
     }
 
     /// The latest reason its handler gave for dropping it.
     pub(super) fn reason(&self) -> Option<&str> {
-        self.events.iter().rev().find_map(|event| match event {
+        let since = self.events.iter().rev().find_map(|event| match event {
             Event::Settled {
                 verdict: Verdict::Discarded { reason },
                 ..
             } => Some(reason.as_str()),
             _ => None,
-        })
+        });
+        since.or(self.before.as_ref()?.reason.as_deref())
     }
 
     /// The jobs its attempts enqueued.
     pub(super) fn children(&self) -> Vec<JobId> {
-        self.events
+        let before = self.before.iter().flat_map(|carried| &carried.children);
+        let since = self
+            .events
             .iter()
             .filter_map(|event| match event {
                 Event::Settled { children, .. } => Some(children),
                 _ => None,
             })
             .flatten()
-            .map(|job| job.id)
-            .collect()
+            .map(|job| job.id);
+        before.copied().chain(since).collect()
     }
 
     /// The letter of the job as the index knows it.
@@ -122,26 +176,39 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
 }
 
 /// Tell a job's facts newest first, until `tell` says that it has enough or the one that accepted
-/// the job is reached: then the job.
+/// the job, or wrote it anew, is reached: then that one.
 pub(super) fn walk(
     id: JobId,
     entry: &Entry,
     read: impl Fn(RecordAt) -> Result<Record, StoreError>,
     mut tell: impl FnMut(Event) -> bool,
-) -> Result<Option<Job>, StoreError> {
+) -> Result<Option<Origin>, StoreError> {
     let mut next = Some(entry.latest);
     while let Some(at) = next {
         let record = read(at)?;
-        if let Some(job) = record.event.accepted(id) {
-            return Ok(Some(job.clone()));
-        }
+        let event = match origin(id, record.event) {
+            Ok(origin) => return Ok(Some(origin)),
+            Err(event) => event,
+        };
         // Places only grow, so a chain that does not go back is no chain.
         next = record.previous.filter(|previous| *previous < at);
-        if !tell(record.event) {
+        if !tell(event) {
             return Ok(None);
         }
     }
     Ok(None)
+}
+
+/// The job as a fact accepted it or wrote it anew, or the fact when it did neither.
+fn origin(id: JobId, event: Event) -> Result<Origin, Event> {
+    match event {
+        Event::Carried(carried) if carried.job.id == id => Ok(Origin::Carried(carried)),
+        Event::Enqueued(job) if job.id == id => Ok(Origin::Accepted(job)),
+        event => match event.accepted(id) {
+            Some(job) => Ok(Origin::Accepted(Box::new(job.clone()))),
+            None => Err(event),
+        },
+    }
 }
 
 /// The job as it was accepted.
@@ -153,24 +220,31 @@ pub(super) fn accepted(
     job_at(id, entry.enqueued, read)
 }
 
-/// The job that the record at `at` accepted.
+/// The job that the record at `at` accepted or wrote anew.
 pub(super) fn job_at(
     id: JobId,
     at: RecordAt,
     read: impl Fn(RecordAt) -> Result<Record, StoreError>,
 ) -> Result<Job, StoreError> {
-    let record = read(at)?;
-    match record.event {
-        Event::Enqueued(job) if job.id == id => Ok(*job),
-        event => event.accepted(id).cloned().ok_or_else(|| {
-            let (segment, offset) = super::layout::segment_and_offset(at);
-            StoreError::Damaged {
-                path: format!("segment {segment}"),
-                offset,
-                why: format!("the record there does not accept job {id}"),
-            }
-        }),
-    }
+    Ok(match origin_at(id, at, read)? {
+        Origin::Accepted(job) => *job,
+        Origin::Carried(carried) => carried.job,
+    })
+}
+
+fn origin_at(
+    id: JobId,
+    at: RecordAt,
+    read: impl Fn(RecordAt) -> Result<Record, StoreError>,
+) -> Result<Origin, StoreError> {
+    origin(id, read(at)?.event).map_err(|_| {
+        let (segment, offset) = super::layout::segment_and_offset(at);
+        StoreError::Damaged {
+            path: format!("segment {segment}"),
+            offset,
+            why: format!("the record there does not accept job {id}"),
+        }
+    })
 }
 
 /// Leave out the log lines of the oldest attempts until the rest fits in a letter. How many is

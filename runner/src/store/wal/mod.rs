@@ -5,6 +5,7 @@
 //! sockets or workers.
 
 mod actor;
+mod carry;
 mod check;
 mod handle;
 mod history;

@@ -3,7 +3,7 @@
 use sandhog_model::{Attempt, Entry, FailureKind, JobId, Record, RecordAt, State};
 
 use super::{
-    history::{self, History},
+    history::{self, History, Origin},
     wish::Known,
 };
 use crate::store::{FailureRow, JobFilter, JobRow, JobView, StoreError, view::failure_row};
@@ -60,15 +60,19 @@ fn fill(
     read: impl Fn(RecordAt) -> Result<Record, StoreError>,
 ) -> Result<(), StoreError> {
     let mut latest = None;
-    let job = history::walk(known.id, &known.entry, &read, |event| {
+    let origin = history::walk(known.id, &known.entry, &read, |event| {
         latest = history::ended(&event).cloned();
         latest.is_none()
     })?;
-    let job = match job {
-        Some(job) => job,
-        None => history::accepted(known.id, &known.entry, &read)?,
+    row.parent = match origin {
+        Some(origin) => {
+            if let (Origin::Carried(carried), None) = (&origin, &latest) {
+                latest = carried.history.last().cloned();
+            }
+            origin.job().parent
+        }
+        None => history::accepted(known.id, &known.entry, &read)?.parent,
     };
-    row.parent = job.parent;
     show_attempt(row, latest.as_ref());
     Ok(())
 }
