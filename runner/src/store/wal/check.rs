@@ -9,12 +9,13 @@ use std::{
     sync::Arc,
 };
 
-use sandhog_model::{Event, JobId, Ledger, Record, recover::Ending};
+use sandhog_model::{Event, JobId, Record, recover::Ending};
 use serde::{Deserialize, Serialize};
 
 use super::{
     layout::{self, LogId},
     replay::{self, Damage, Segment, Stopped, Told},
+    run::{MissingSegments, Run},
 };
 use crate::{
     disk::{Disk, DiskError, RealDisk},
@@ -177,14 +178,14 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         affected: Affected::default(),
         dead: letters.report().clone(),
     };
-    let mut ledger = Ledger::default();
+    let run = Run::open(&**disk, &report.log)?;
+    let mut ledger = run.ledger();
     let read = replay::replay(
-        &**disk,
-        data,
+        &run,
         log,
         |told| {
             ledger
-                .evolve(&told.record.event, told.at(), 0)
+                .replay(&told.record, told.at(), 0)
                 .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
@@ -202,7 +203,11 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         },
     );
     match read {
-        Ok(()) => {}
+        Ok(()) => {
+            if let Err(missing) = ledger.complete() {
+                note_missing(&mut report, &run.missing(&missing, ledger.trimmed()));
+            }
+        }
         Err(Stopped::Disk(error)) => return Err(error.into()),
         Err(Stopped::Damage(damage)) => note_damage(&mut report, damage),
     }
@@ -237,6 +242,16 @@ fn note_damage(report: &mut CheckReport, damage: Damage) {
         offset: Some(damage.offset),
         why: Some(damage.why),
     });
+}
+
+/// What lies before the first segment that is there is told with that one.
+fn note_missing(report: &mut CheckReport, missing: &MissingSegments) {
+    report.verdict = Verdict::Damaged;
+    if let Some(first) = report.segments.first_mut() {
+        first.verdict = Verdict::Damaged;
+        first.offset = Some(0);
+        first.why = Some(missing.to_string());
+    }
 }
 
 fn segment_report(segment: &Segment, runner_lives: bool) -> SegmentReport {
@@ -304,9 +319,9 @@ pub fn dump_on(
 ) -> Result<(), CheckError> {
     let log = find_log(disk, data)?;
     let from = from.unwrap_or_default();
+    let run = Run::open(disk, &layout::log_dir(data, log))?;
     let read = replay::replay(
-        disk,
-        data,
+        &run,
         log,
         |told| {
             if (told.segment, told.offset) < (from.segment, from.offset) {

@@ -10,9 +10,11 @@ mod check;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
+mod live;
 mod open;
 mod reconcile;
 mod replay;
+mod run;
 mod segments;
 mod serve;
 mod views;
@@ -33,6 +35,7 @@ pub use check::{
 };
 pub use handle::Wal;
 pub use open::{OpenError, open};
+pub use run::MissingSegments;
 
 /// Smallest and largest size of a segment, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 1024..=(1 << 30);

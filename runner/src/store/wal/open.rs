@@ -18,13 +18,15 @@ use super::{
     Wal, WalOptions,
     actor::Actor,
     layout::{self, LogId},
+    live::Live,
     reconcile,
-    replay::{self, Damage, Segment, Stopped},
+    replay::{self, Damage, Segment, Stopped, Told},
+    run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
     writer::{Batch, Counters, Unstaged, Writer},
 };
 use crate::{
-    disk::{Disk, DiskError, OpenMode, create_dir_durably},
+    disk::{Disk, DiskError, DiskFile, OpenMode, create_dir_durably},
     store::{
         StoreError,
         dead::{self, DeadOpenError, DeadStore},
@@ -60,6 +62,9 @@ pub enum OpenError {
         /// What is wrong there.
         why: String,
     },
+    /// Segments that the log needs are not there. Nothing was changed.
+    #[error(transparent)]
+    Missing(#[from] MissingSegments),
     /// Two logs lie in the directory.
     #[error("{} and {} both hold records: move one away and start again", one.display(), other.display())]
     SeveralLogs {
@@ -94,8 +99,12 @@ impl From<Unstaged> for OpenError {
 /// What reading the log gave.
 struct Recovered {
     ledger: Ledger,
-    deleted: HashSet<JobId>,
+    live: Live,
+    /// Jobs that a record took out.
+    forgotten: HashSet<JobId>,
     tail: Tail,
+    /// The segments of the log, open to read.
+    segments: Vec<(u32, Arc<dyn DiskFile>)>,
     torn_tail_bytes: u64,
 }
 
@@ -121,9 +130,8 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let dir = layout::log_dir(&options.data, log);
     let recovered = recover(&*disk, &options, log)?;
     let files = Arc::new(SegmentFiles::new(log));
-    for number in replay::segments(&*disk, &dir)? {
-        let path = layout::segment_path(&dir, number);
-        files.insert(number, disk.open(&path, OpenMode::Read)?);
+    for (number, file) in recovered.segments {
+        files.insert(number, file);
     }
     let appender = Appender::resume(
         disk,
@@ -139,6 +147,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let (changes, _) = broadcast::channel(CHANGES);
     let mut writer = Writer {
         ledger: recovered.ledger,
+        live: recovered.live,
         appender,
         dead: Arc::new(dead),
         clock: options.clock.clone(),
@@ -150,7 +159,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         last_sync: Instant::now(),
         batch: Batch::default(),
     };
-    reconcile::reconcile(&mut writer, &recovered.deleted, now)?;
+    reconcile::reconcile(&mut writer, &recovered.forgotten, now)?;
     let actor = Actor {
         writer,
         poison: watch::Sender::new(None),
@@ -239,36 +248,45 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
 
 fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovered, OpenError> {
     let mono = options.clock.now().mono;
-    let mut ledger = Ledger::default();
-    let mut deleted = HashSet::new();
+    let dir = layout::log_dir(&options.data, log);
+    let run = Run::open(disk, &dir)?;
+    let mut ledger = run.ledger();
+    let mut live = Live::default();
+    let mut forgotten = HashSet::new();
     let mut tail = Tail {
         last: None,
         next_sequence: 1,
         bytes_on_disk: 0,
     };
+    let mut lengths = Vec::new();
     let mut last = None;
     replay::replay(
-        disk,
-        &options.data,
+        &run,
         log,
         |told| {
             let at = told.at();
-            if let Event::Deleted { id, .. } = told.record.event {
-                deleted.insert(id);
+            let Told {
+                frame_bytes,
+                record,
+                ..
+            } = &told;
+            if let Event::Deleted { .. } | Event::Pruned { .. } = record.event {
+                forgotten.extend(record.event.ids());
             }
-            ledger
-                .evolve(&told.record.event, at, mono)
-                .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
+            live.take_in(&mut ledger, &record.event, at, *frame_bytes, |ledger| {
+                ledger.replay(record, at, mono)
+            })
+            .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
         |segment| {
             if let Some(damage) = segment.refused() {
                 return Err(Stopped::Damage(damage));
             }
-            tail.bytes_on_disk += segment.bytes.len() as u64;
+            lengths.push((segment.number, segment.bytes.len() as u64));
             tail.next_sequence = segment.end.next_sequence;
             if segment.end.offset > 0 {
-                tail.last = Some((segment.number, segment.end.offset as u64));
+                tail.last = Some(segment.end_of_use());
             }
             if segment.last {
                 last = Some(segment);
@@ -276,14 +294,28 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
             Ok(())
         },
     )?;
+    ledger
+        .complete()
+        .map_err(|records| run.missing(&records, ledger.trimmed()))?;
     let torn_tail_bytes = match &last {
-        Some(segment) => settle_end(disk, &layout::log_dir(&options.data, log), segment)?,
+        Some(segment) => settle_end(disk, &dir, segment)?,
         None => 0,
     };
+    // All that says so is on the device now.
+    let trimmed = run.trimmed(ledger.trimmed());
+    run::remove(disk, &dir, &trimmed)?;
+    let end = tail.last.map_or(0, |last| last.number);
+    let is_there = |number: &u32| !trimmed.contains(number) && *number <= end;
+    lengths.retain(|(number, _)| is_there(number));
+    tail.bytes_on_disk = lengths.iter().map(|(_, bytes)| bytes).sum();
+    let mut segments = run.segments;
+    segments.retain(|(number, _)| is_there(number));
     Ok(Recovered {
         ledger,
-        deleted,
+        live,
+        forgotten,
         tail,
+        segments,
         torn_tail_bytes,
     })
 }

@@ -7,12 +7,17 @@ use std::{
 
 use sandhog_model::{
     Record, RecordAt,
+    codec::{FORMAT, HeaderVerdict, SegmentHeader},
     recover::{End, Ending, Expected, Scan},
 };
 
-use super::layout::{self, LogId};
+use super::{
+    layout::{self, LogId},
+    run::Run,
+    segments::LastSegment,
+};
 use crate::{
-    disk::{Disk, DiskError, OpenMode, read_all},
+    disk::{Disk, DiskError, read_all},
     store::frames,
 };
 
@@ -92,22 +97,19 @@ pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskErro
         .collect())
 }
 
-/// Read a log. `tell` hears every sound record and says whether it fits; `read` hears every segment
+/// Read a log's segments. `tell` hears every sound record and says whether it fits; `read` hears every segment
 /// after its records.
 pub(super) fn replay(
-    disk: &dyn Disk,
-    data: &Path,
+    run: &Run,
     log: LogId,
     mut tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
     mut read: impl FnMut(Segment) -> Result<(), Stopped>,
 ) -> Result<(), Stopped> {
-    let dir = layout::log_dir(data, log);
-    let numbers = segments(disk, &dir)?;
-    let mut first_sequence = Some(1);
-    for (at, number) in numbers.iter().enumerate() {
-        let path = layout::segment_path(&dir, *number);
-        let bytes = read_all(&*disk.open(&path, OpenMode::Read)?)?;
-        let last = at + 1 == numbers.len();
+    let mut first_sequence = run.first_sequence();
+    for (at, (number, file)) in run.segments.iter().enumerate() {
+        let path = file.path().to_path_buf();
+        let bytes = read_all(&**file)?;
+        let last = at + 1 == run.segments.len();
         let expected = Expected {
             log: Some(log.0),
             segment: u64::from(*number),
@@ -161,6 +163,16 @@ impl Segment {
                 offset: self.end.offset as u64,
                 why: refusal.to_string(),
             }),
+        }
+    }
+
+    /// Where the next frame goes, in this segment or the next.
+    pub(super) fn end_of_use(&self) -> LastSegment {
+        let header = SegmentHeader::decode(&self.bytes);
+        LastSegment {
+            number: self.number,
+            end: self.end.offset as u64,
+            is_older: matches!(header, HeaderVerdict::Good(header) if header.format < FORMAT),
         }
     }
 
