@@ -10,6 +10,8 @@ mod check;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
+mod logs;
+mod merge;
 mod open;
 mod reconcile;
 mod replay;
@@ -32,6 +34,7 @@ pub use check::{
     check_on, dump, dump_on,
 };
 pub use handle::Wal;
+pub use logs::Misplaced;
 pub use open::{OpenError, open};
 
 /// Smallest and largest size of a segment, in bytes.

@@ -18,7 +18,8 @@ use super::{
     Wal, WalOptions,
     actor::Actor,
     layout::{self, LogId},
-    reconcile,
+    logs::{self, LookError, Misplaced},
+    merge, reconcile,
     replay::{self, Damage, Segment, Stopped},
     segments::{Appender, SegmentFiles, Tail},
     writer::{Batch, Counters, Unstaged, Writer},
@@ -60,14 +61,9 @@ pub enum OpenError {
         /// What is wrong there.
         why: String,
     },
-    /// Two logs lie in the directory.
-    #[error("{} and {} both hold records: move one away and start again", one.display(), other.display())]
-    SeveralLogs {
-        /// The one.
-        one: PathBuf,
-        /// The other.
-        other: PathBuf,
-    },
+    /// A log lies under a name that is not its own. Nothing was changed.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// What a crash left half done could not be finished.
     #[error("what the last stop left half done cannot be finished: {0}")]
     Unfinished(StoreError),
@@ -82,6 +78,15 @@ impl From<Stopped> for OpenError {
     }
 }
 
+impl From<LookError> for OpenError {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Disk(error) => Self::Disk(error),
+            LookError::Misplaced(misplaced) => Self::Misplaced(misplaced),
+        }
+    }
+}
+
 impl From<Unstaged> for OpenError {
     fn from(unstaged: Unstaged) -> Self {
         Self::Unfinished(match unstaged {
@@ -91,12 +96,17 @@ impl From<Unstaged> for OpenError {
     }
 }
 
-/// What reading the log gave.
-struct Recovered {
-    ledger: Ledger,
-    deleted: HashSet<JobId>,
-    tail: Tail,
-    torn_tail_bytes: u64,
+/// What reading a log gave.
+pub(super) struct Recovered {
+    pub(super) ledger: Ledger,
+    /// Dead jobs that were deleted.
+    pub(super) deleted: HashSet<JobId>,
+    /// Jobs that were forgotten after they ended; kept only when there is another log.
+    pub(super) forgotten: HashSet<JobId>,
+    /// Logs that it took over.
+    pub(super) merged: HashSet<String>,
+    pub(super) tail: Tail,
+    pub(super) last: Option<Segment>,
 }
 
 /// Open a data directory, alone, and start its writer.
@@ -117,25 +127,40 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     };
     let lock = lock::take(&*disk, &options.data, &holder)?;
     let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
-    let log = choose_log(&*disk, &options)?;
+    let found = logs::look(&*disk, &options.data)?;
+    let several = found.used.len() > 1;
+    let chosen = merge::choose(&found.used, |log| {
+        recover(&*disk, &options, log, several)
+    })?;
+    let (log, others) = match chosen {
+        Some(chosen) => chosen,
+        // A directory that a crash left without a segment is used.
+        None => match found.empty.first() {
+            Some(log) => (*log, Vec::new()),
+            None => (LogId(options.entropy.next()), Vec::new()),
+        },
+    };
     let dir = layout::log_dir(&options.data, log);
-    let recovered = recover(&*disk, &options, log)?;
+    make_certain(&*disk, &options.data, &dir)?;
+    let recovered = recover(&*disk, &options, log, several)?;
+    let torn_tail_bytes = match &recovered.last {
+        Some(segment) => settle_end(&*disk, &dir, segment)?,
+        None => 0,
+    };
+    let gone = merge::gone(&recovered, &others);
     let files = Arc::new(SegmentFiles::new(log));
     for number in replay::segments(&*disk, &dir)? {
         let path = layout::segment_path(&dir, number);
         files.insert(number, disk.open(&path, OpenMode::Read)?);
     }
     let appender = Appender::resume(
-        disk,
+        disk.clone(),
         &dir,
         files.clone(),
         options.segment_bytes,
         &recovered.tail,
     )?;
     let mut mint = IdMint::default();
-    let seen = recovered.ledger.last_id();
-    let letters = dead.tokens().into_iter().map(|(id, _)| id);
-    seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
     let (changes, _) = broadcast::channel(CHANGES);
     let mut writer = Writer {
         ledger: recovered.ledger,
@@ -150,13 +175,19 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         last_sync: Instant::now(),
         batch: Batch::default(),
     };
-    reconcile::reconcile(&mut writer, &recovered.deleted, now)?;
+    let taken = merge::take_over(&mut writer, &*disk, &options.data, &others, &gone, now)?;
+    merge::remove(&*disk, &options.data, log, &others, &found)?;
+    let seen = writer.ledger.last_id();
+    let letters = writer.dead.tokens().into_iter().map(|(id, _)| id);
+    seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
+    reconcile::reconcile(&mut writer, &gone, now)?;
     let actor = Actor {
         writer,
         poison: watch::Sender::new(None),
         lease_ms: options.lease_ms,
         max_letters: options.max_letters,
-        torn_tail_bytes: recovered.torn_tail_bytes,
+        torn_tail_bytes,
+        taken,
         _lock: lock,
     };
     Ok(Arc::new(start(actor, files, mint, &options)?))
@@ -198,29 +229,13 @@ fn start(
     Ok(wal)
 }
 
-/// The log to go on with, or a new one. A directory that a crash left without a segment is used.
-fn choose_log(disk: &dyn Disk, options: &WalOptions) -> Result<LogId, OpenError> {
-    let data = &options.data;
-    let used = replay::logs(disk, data)?;
-    if let [one, other, ..] = used[..] {
-        return Err(OpenError::SeveralLogs {
-            one: layout::log_dir(data, one),
-            other: layout::log_dir(data, other),
-        });
-    }
-    let named = replay::named_logs(disk, data)?;
-    let log = match used.first().or(named.first()) {
-        Some(log) => *log,
-        None => LogId(options.entropy.next()),
-    };
-    let dir = layout::log_dir(data, log);
-    create_dir_durably(disk, &dir)?;
-    // Names a killed run made but did not sync are relied on from here on.
-    disk.sync_dir(&dir)?;
+/// Make the log's directory. Names a killed run made but did not sync are relied on from here on.
+fn make_certain(disk: &dyn Disk, data: &Path, dir: &Path) -> Result<(), DiskError> {
+    create_dir_durably(disk, dir)?;
+    disk.sync_dir(dir)?;
     disk.sync_dir(&layout::logs_dir(data))?;
     disk.sync_dir(data)?;
-    sync_parent(disk, data)?;
-    Ok(log)
+    sync_parent(disk, data)
 }
 
 /// Make the data directory's own name durable. Whoever may not read the directory above cannot have
@@ -237,10 +252,18 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
     }
 }
 
-fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovered, OpenError> {
+/// Read a log to its end, and change nothing.
+fn recover(
+    disk: &dyn Disk,
+    options: &WalOptions,
+    log: LogId,
+    several: bool,
+) -> Result<Recovered, OpenError> {
     let mono = options.clock.now().mono;
     let mut ledger = Ledger::default();
     let mut deleted = HashSet::new();
+    let mut forgotten = HashSet::new();
+    let mut merged = HashSet::new();
     let mut tail = Tail {
         last: None,
         next_sequence: 1,
@@ -253,8 +276,15 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
         log,
         |told| {
             let at = told.at();
-            if let Event::Deleted { id, .. } = told.record.event {
-                deleted.insert(id);
+            match &told.record.event {
+                Event::Deleted { id, .. } => {
+                    deleted.insert(*id);
+                }
+                Event::Pruned { ids, .. } if several => forgotten.extend(ids),
+                Event::Merged { log, .. } => {
+                    merged.insert(log.clone());
+                }
+                _ => {}
             }
             ledger
                 .evolve(&told.record.event, at, mono)
@@ -276,15 +306,13 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
             Ok(())
         },
     )?;
-    let torn_tail_bytes = match &last {
-        Some(segment) => settle_end(disk, &layout::log_dir(&options.data, log), segment)?,
-        None => 0,
-    };
     Ok(Recovered {
         ledger,
         deleted,
+        forgotten,
+        merged,
         tail,
-        torn_tail_bytes,
+        last,
     })
 }
 
