@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     layout::{self, LogId},
+    logs::{self, LookError, Misplaced},
     replay::{self, Damage, Segment, Stopped, Told},
     run::{MissingSegments, Run},
 };
@@ -47,6 +48,9 @@ pub enum CheckError {
     /// The dead letters cannot be read at all.
     #[error(transparent)]
     Dead(#[from] DeadOpenError),
+    /// A log lies under a name that is not its own.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// A dump met damage.
     #[error("{} is damaged at byte {offset}: {why}", path.display())]
     Damaged {
@@ -57,6 +61,15 @@ pub enum CheckError {
         /// What is wrong there.
         why: String,
     },
+}
+
+impl From<LookError> for CheckError {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Disk(error) => Self::Disk(error),
+            LookError::Misplaced(misplaced) => Self::Misplaced(misplaced),
+        }
+    }
 }
 
 /// What a segment, or a whole directory, is like.
@@ -357,12 +370,10 @@ fn dumped(told: Told<'_>) -> DumpedRecord {
 }
 
 fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {
-    let mut logs = replay::logs(disk, data)?;
-    if logs.is_empty() {
-        // One that has no record yet.
-        logs = replay::named_logs(disk, data)?;
-    }
-    logs.first().copied().ok_or_else(|| CheckError::NoLog {
+    let found = logs::look(disk, data)?;
+    // One that has no record yet.
+    let log = found.used.first().or(found.empty.first());
+    log.copied().ok_or_else(|| CheckError::NoLog {
         data: data.to_path_buf(),
     })
 }

@@ -11,6 +11,8 @@ mod handle;
 mod history;
 pub(in crate::store) mod layout;
 mod live;
+mod logs;
+mod merge;
 mod open;
 mod reconcile;
 mod replay;
@@ -34,6 +36,7 @@ pub use check::{
     check_on, dump, dump_on,
 };
 pub use handle::Wal;
+pub use logs::Misplaced;
 pub use open::{OpenError, open};
 pub use run::MissingSegments;
 

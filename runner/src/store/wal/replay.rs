@@ -67,27 +67,6 @@ impl From<DiskError> for Stopped {
     }
 }
 
-/// The logs in a data directory, those without a segment left out.
-pub(super) fn logs(disk: &dyn Disk, data: &Path) -> Result<Vec<LogId>, DiskError> {
-    let mut logs = Vec::new();
-    for log in named_logs(disk, data)? {
-        if !segments(disk, &layout::log_dir(data, log))?.is_empty() {
-            logs.push(log);
-        }
-    }
-    Ok(logs)
-}
-
-/// The directories named like a log.
-pub(super) fn named_logs(disk: &dyn Disk, data: &Path) -> Result<Vec<LogId>, DiskError> {
-    let dir = layout::logs_dir(data);
-    if !disk.exists(&dir)? {
-        return Ok(Vec::new());
-    }
-    let names = disk.list(&dir)?;
-    Ok(names.iter().filter_map(|name| LogId::parse(name)).collect())
-}
-
 /// The numbers of a log's segments, in their order.
 pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskError> {
     let names = disk.list(dir)?;
@@ -173,6 +152,14 @@ impl Segment {
             number: self.number,
             end: self.end.offset as u64,
             is_older: matches!(header, HeaderVerdict::Good(header) if header.format < FORMAT),
+        }
+    }
+
+    /// Whether its end was never acknowledged and is to be cut.
+    pub(super) fn is_cut(&self) -> bool {
+        match self.end.ending {
+            Ending::Cut { .. } => true,
+            Ending::Clean | Ending::Refused(_) => false,
         }
     }
 
