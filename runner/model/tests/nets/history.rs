@@ -224,7 +224,7 @@ impl World {
     /// Decide a wish and take in what follows.
     pub(crate) fn apply(&mut self, wish: &Command, entropy: u64) -> Result<Vec<Event>, Rejected> {
         self.ledger.advance(self.now.wall);
-        let events = self.ledger.decide(wish, self.now, entropy)?;
+        let events = self.ledger.decide(wish.clone(), self.now, entropy)?;
         for event in &events {
             let at = RecordAt(self.log.len() as u64);
             let mono = self.now.mono;

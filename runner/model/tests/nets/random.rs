@@ -76,7 +76,10 @@ fn replay(world: &World) -> Ledger {
     let mut ledger = Ledger::default();
     for (event, at, mono) in &world.log {
         let event = event.clone();
-        let previous = event.id().and_then(|id| ledger.get(id)).map(|entry| entry.latest);
+        let previous = event
+            .id()
+            .and_then(|id| ledger.get(id))
+            .map(|entry| entry.latest);
         let mut bytes = Vec::new();
         let record = Record { previous, event };
         encode_record(&record, &mut bytes).expect("a small record");
@@ -159,7 +162,7 @@ fn a_job_of_a_served_kind_is_found_among_many_of_others() {
         kinds,
         max: usize::MAX,
     });
-    let given = ledger.decide(&claim, now(5), 0).expect("a claim");
+    let given = ledger.decide(claim, now(5), 0).expect("a claim");
     assert_eq!(
         given.iter().filter_map(Event::id).collect::<Vec<_>>(),
         [JobId(20_000)]

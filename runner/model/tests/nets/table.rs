@@ -78,7 +78,7 @@ fn every_state_answers_every_wish_as_the_table_says() {
     for (state, before) in states() {
         let ledger = ledger(&before);
         for (name, wish) in wishes(held(&ledger).0) {
-            let result = match ledger.decide(&wish, now(AT), 7) {
+            let result = match ledger.decide(wish, now(AT), 7) {
                 Ok(events) => events.iter().map(brief).collect::<Vec<_>>().join("; "),
                 Err(rejected) => format!("refused: {rejected}"),
             };

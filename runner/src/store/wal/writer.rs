@@ -83,7 +83,7 @@ impl Writer {
     /// Decide a wish and take in what follows. `keep_reserve`: see [`Appender::reserve`].
     pub(super) fn carry_out(
         &mut self,
-        command: &Command,
+        command: Command,
         now: Now,
         keep_reserve: bool,
     ) -> Result<Vec<JobId>, Unstaged> {
@@ -117,8 +117,8 @@ impl Writer {
             Event::Carried(_) => None,
             _ => event
                 .id()
-                .and_then(|id| self.ledger.get(id))
-                .map(|entry| entry.latest),
+                .and_then(|id| self.ledger.look(id))
+                .map(|seen| seen.latest()),
         };
         let record = Record { previous, event };
         let mut body = std::mem::take(&mut self.batch.body);
