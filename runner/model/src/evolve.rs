@@ -107,7 +107,7 @@ impl Ledger {
                 self.last_id = self.last_id.max(last_id);
                 self.last_token = self.last_token.max(last_token);
             }
-            Fact::Merged { last_token } => {
+            Fact::Merged { last_token, .. } => {
                 self.last_token = self.last_token.max(last_token);
             }
         }
@@ -300,7 +300,8 @@ impl Ledger {
     }
 
     fn unknown(&self, id: JobId) -> Result<(), Unsound> {
-        if self.entries.contains(&id) {
+        // Ids grow, so that most need no search.
+        if Some(id) <= self.last_id && self.entries.contains(&id) {
             return refuse(id, "it is accepted a second time");
         }
         Ok(())

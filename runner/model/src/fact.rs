@@ -106,6 +106,8 @@ pub enum Fact<'a> {
     },
     /// See [`Event::Merged`].
     Merged {
+        /// The other log's id, as the name of its directory.
+        log: &'a str,
         /// The largest token given there.
         last_token: Token,
     },
@@ -207,6 +209,28 @@ impl Fact<'_> {
             Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
+
+    /// Every job the fact is about: the one it names, those it accepted besides, those it forgot.
+    pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
+        let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
+            Self::Settled { children, .. } => (children, &[]),
+            Self::Pruned { ids } => (&[], ids),
+            Self::Enqueued(_)
+            | Self::Leased { .. }
+            | Self::Checkpointed { .. }
+            | Self::Lost { .. }
+            | Self::Requeued { .. }
+            | Self::Hastened { .. }
+            | Self::Deleted { .. }
+            | Self::Carried(_)
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => (&[], &[]),
+        };
+        self.id()
+            .into_iter()
+            .chain(children.iter().map(|job| job.id))
+            .chain(pruned.iter().copied())
+    }
 }
 
 impl<'a> From<&'a Record> for Slim<'a> {
@@ -263,7 +287,11 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 last_id,
                 last_token,
             },
-            Event::Merged { last_token, .. } => Self::Merged { last_token },
+            Event::Merged {
+                ref log,
+                last_token,
+                ..
+            } => Self::Merged { log, last_token },
         }
     }
 }

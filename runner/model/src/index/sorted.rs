@@ -77,7 +77,10 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
             if last.get().keys.len() < MOST {
                 last.get_mut().push(key, value);
             } else {
-                self.chunks.insert(key, Chunk::of(key, value));
+                // Others will come: growing step by step would copy it several times.
+                let mut chunk = Chunk::with_room();
+                chunk.push(key, value);
+                self.chunks.insert(key, chunk);
             }
             return None;
         }
@@ -193,6 +196,13 @@ impl<K: Copy, V> Chunk<K, V> {
         Self {
             keys: Vec::from([key]),
             values: Vec::from([value]),
+        }
+    }
+
+    fn with_room() -> Self {
+        Self {
+            keys: Vec::with_capacity(MOST),
+            values: Vec::with_capacity(MOST),
         }
     }
 

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use sandhog_model::{Event, IdMint, JobId, Ledger, recover::Ending};
+use sandhog_model::{Fact, IdMint, JobId, Ledger, recover::Ending};
 use tokio::sync::{Notify, broadcast, watch};
 
 use super::{
@@ -253,11 +253,12 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
         log,
         |told| {
             let at = told.at();
-            if let Event::Deleted { id, .. } = told.record.event {
+            let record = told.slim()?;
+            if let Fact::Deleted { id } = record.fact {
                 deleted.insert(id);
             }
             ledger
-                .evolve(&told.record.event, at, mono)
+                .take_in(&record, at, mono)
                 .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
