@@ -5,6 +5,7 @@ mod accept;
 mod auditor;
 mod cases;
 mod history;
+mod kept;
 mod predict;
 mod random;
 mod record;
