@@ -1,14 +1,15 @@
 //! Taking facts in. Total: what it refuses, no sound log contains, and then nothing has changed.
 
+mod anew;
+
 use alloc::collections::BTreeSet;
 
 use crate::{
-    attempt::Attempt,
-    carried::Carried,
-    event::{Event, Record, RecordAt, Verdict},
+    event::{Event, Record, RecordAt},
+    fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
-    job::Job,
-    ledger::{Entry, Ledger, Status, Unsound},
+    ledger::{Ledger, Status, Unsound},
+    slot::Slot,
     time::UnixMs,
 };
 
@@ -27,65 +28,7 @@ impl Ledger {
     /// # Errors
     /// The fact cannot follow from those before it; the ledger is unchanged.
     pub fn evolve(&mut self, event: &Event, at: RecordAt, mono: u64) -> Result<(), Unsound> {
-        let written = |on: UnixMs| Written { on, at, mono };
-        match event {
-            Event::Enqueued(job) => {
-                self.unknown(job.id)?;
-                self.accept(job, written(job.enqueued_at));
-            }
-            Event::Leased { id, token, at: on } => self.lease(*id, *token, written(*on))?,
-            Event::Checkpointed { id, token, .. } => {
-                self.held(*id, *token)?;
-                if let Some(entry) = self.entries.get_mut(id) {
-                    entry.checkpoint = Some(at);
-                    entry.latest = at;
-                }
-            }
-            Event::Settled {
-                id,
-                attempt,
-                verdict,
-                children,
-            } => {
-                self.check_settled(*id, attempt, verdict, children)?;
-                self.settle(*id, attempt, verdict, written(attempt.ended_at));
-                for child in children {
-                    self.accept(child, written(child.enqueued_at));
-                }
-            }
-            Event::Lost {
-                id,
-                token,
-                at: on,
-                buried,
-            } => {
-                self.held(*id, *token)?;
-                self.lose(*id, buried.as_deref(), written(*on));
-            }
-            Event::Requeued {
-                id,
-                at: on,
-                from_dead,
-            } => self.requeue(*id, *from_dead, written(*on))?,
-            Event::Hastened { id, at: on } => self.hasten(*id, written(*on))?,
-            Event::Deleted { id, .. } => self.delete(*id)?,
-            Event::Carried(carried) => self.carry(carried, written(carried.at))?,
-            Event::Pruned { ids, .. } => self.prune(ids)?,
-            Event::Trimmed {
-                before,
-                last_id,
-                last_token,
-                ..
-            } => {
-                self.trimmed = self.trimmed.max(*before);
-                self.last_id = self.last_id.max(*last_id);
-                self.last_token = self.last_token.max(*last_token);
-            }
-            Event::Merged { last_token, .. } => {
-                self.last_token = self.last_token.max(*last_token);
-            }
-        }
-        Ok(())
+        self.follow(&Fact::from(event), at, mono)
     }
 
     /// Take a record in. The first records of a job may lie before the first that is there; then
@@ -94,89 +37,111 @@ impl Ledger {
     /// # Errors
     /// As [`evolve`](Self::evolve).
     pub fn replay(&mut self, record: &Record, at: RecordAt, mono: u64) -> Result<(), Unsound> {
-        if let Some(id) = record.event.id()
-            && record
-                .previous
-                .is_some_and(|previous| previous < self.first)
-            && !self.entries.contains_key(&id)
-        {
-            return self.pass_over(id, &record.event, at, mono);
-        }
-        self.evolve(&record.event, at, mono)
+        self.take_in(&Slim::from(record), at, mono)
     }
 
-    fn pass_over(
-        &mut self,
-        id: JobId,
-        event: &Event,
-        at: RecordAt,
-        mono: u64,
-    ) -> Result<(), Unsound> {
-        match event {
-            Event::Deleted { .. } => {
-                self.awaited.remove(&id);
-                return Ok(());
-            }
-            Event::Leased { token, .. } => self.last_token = self.last_token.max(*token),
-            Event::Settled {
-                attempt, children, ..
-            } => {
-                self.check_children(id, children)?;
-                for child in children {
-                    let on = child.enqueued_at;
-                    self.accept(child, Written { on, at, mono });
-                }
-                self.last_token = self.last_token.max(attempt.token);
-            }
-            Event::Enqueued(_)
-            | Event::Checkpointed { .. }
-            | Event::Lost { .. }
-            | Event::Requeued { .. }
-            | Event::Hastened { .. }
-            | Event::Carried(_)
-            | Event::Pruned { .. }
-            | Event::Trimmed { .. }
-            | Event::Merged { .. } => {}
+    /// [`replay`](Self::replay) for a record of which only this much was read.
+    ///
+    /// # Errors
+    /// As [`evolve`](Self::evolve).
+    pub fn take_in(&mut self, record: &Slim<'_>, at: RecordAt, mono: u64) -> Result<(), Unsound> {
+        if let Some(id) = record.fact.id()
+            && self.begins_earlier(id, record.previous)
+        {
+            return self.pass_over(id, &record.fact, at, mono);
         }
-        self.awaited.insert(id);
+        self.follow(&record.fact, at, mono)
+    }
+
+    fn follow(&mut self, fact: &Fact<'_>, at: RecordAt, mono: u64) -> Result<(), Unsound> {
+        let written = |on: UnixMs| Written { on, at, mono };
+        match *fact {
+            Fact::Enqueued(ref job) => {
+                self.unknown(job.id)?;
+                self.accept(job, written(job.enqueued_at));
+            }
+            Fact::Leased { id, token, at: on } => self.lease(id, token, written(on))?,
+            Fact::Checkpointed { id, token } => {
+                self.held(id, token)?;
+                if let Some(slot) = self.entries.get_mut(&id) {
+                    slot.set_checkpoint(Some(at));
+                    slot.latest = at;
+                }
+            }
+            Fact::Settled {
+                id,
+                ref attempt,
+                follows,
+                ref children,
+            } => {
+                self.check_settled(id, attempt, follows, children)?;
+                self.settle(id, attempt, follows, written(attempt.ended_at));
+                for child in children {
+                    self.accept(child, written(child.enqueued_at));
+                }
+            }
+            Fact::Lost {
+                id,
+                token,
+                at: on,
+                ref buried,
+            } => {
+                self.held(id, token)?;
+                self.lose(id, buried.as_ref(), written(on));
+            }
+            Fact::Requeued {
+                id,
+                at: on,
+                from_dead,
+            } => self.requeue(id, from_dead, written(on))?,
+            Fact::Hastened { id, at: on } => self.hasten(id, written(on))?,
+            Fact::Deleted { id } => self.delete(id)?,
+            Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
+            Fact::Pruned { ref ids } => self.prune(ids)?,
+            Fact::Trimmed {
+                before,
+                last_id,
+                last_token,
+            } => {
+                self.trimmed = self.trimmed.max(before);
+                self.last_id = self.last_id.max(last_id);
+                self.last_token = self.last_token.max(last_token);
+            }
+            Fact::Merged { last_token, .. } => {
+                self.last_token = self.last_token.max(last_token);
+            }
+        }
         Ok(())
     }
 
     /// Change a known job and the orders with it.
-    fn change(&mut self, id: JobId, written: Written, how: impl FnOnce(&mut Entry)) {
-        if let Some(entry) = self.entries.get_mut(&id) {
-            self.index.remove(id, entry);
-            how(entry);
-            entry.latest = written.at;
-            self.index.insert(id, entry, written.on, written.mono);
+    fn change(&mut self, id: JobId, written: Written, how: impl FnOnce(&mut Slot)) {
+        if let Some(slot) = self.entries.get_mut(&id) {
+            self.index.remove(id, slot);
+            how(slot);
+            slot.latest = written.at;
+            self.index.insert(id, slot, written.on, written.mono);
         }
     }
 
-    fn accept(&mut self, job: &Job, written: Written) {
-        let entry = Entry {
-            kind: self.names.shared(&job.kind),
-            queue: self.names.shared(&job.queue),
-            priority: job.priority,
-            status: Status::Waiting {
-                due: job.due,
-                backoff: false,
-            },
-            attempts: 0,
-            max_attempts: job.retry.max_attempts(),
-            losses: 0,
-            token: Token::default(),
-            failure: None,
-            enqueued: written.at,
-            latest: written.at,
-            checkpoint: None,
-        };
-        self.index.insert(job.id, &entry, written.on, written.mono);
-        self.entries.insert(job.id, entry);
+    fn accept(&mut self, job: &Accepted<'_>, written: Written) {
+        let (kind, queue) = (self.names.take(job.kind), self.names.take(job.queue));
+        let slot = Slot::new(job, kind, queue, written.at);
+        self.index.insert(job.id, &slot, written.on, written.mono);
+        self.entries.insert(job.id, slot);
         self.last_id = self.last_id.max(Some(job.id));
     }
 
+    fn forget(&mut self, id: JobId) {
+        if let Some(slot) = self.entries.remove(&id) {
+            self.index.remove(id, &slot);
+            self.names.release(slot.kind);
+            self.names.release(slot.queue);
+        }
+    }
+
     fn lease(&mut self, id: JobId, token: Token, written: Written) -> Result<(), Unsound> {
-        match self.known(id)?.status {
+        match self.known(id)?.status() {
             Status::Waiting { .. } => {}
             Status::Running { .. } => {
                 return refuse(id, "it is leased while another lease holds it");
@@ -193,9 +158,9 @@ impl Ledger {
             );
         }
         self.last_token = token;
-        self.change(id, written, |entry| {
-            entry.status = Status::Running { since: written.on };
-            entry.token = token;
+        self.change(id, written, |slot| {
+            slot.set_status(Status::Running { since: written.on });
+            slot.token = token;
         });
         Ok(())
     }
@@ -203,24 +168,24 @@ impl Ledger {
     fn check_settled(
         &self,
         id: JobId,
-        attempt: &Attempt,
-        verdict: &Verdict,
-        children: &[Job],
+        attempt: &Ended,
+        follows: Follows,
+        children: &[Accepted<'_>],
     ) -> Result<(), Unsound> {
-        let entry = self.held(id, attempt.token)?;
-        if Some(attempt.number) != entry.running_attempt() {
+        let slot = self.held(id, attempt.token)?;
+        if attempt.number != slot.next_attempt() {
             return refuse(
                 id,
                 "the attempt that ended has another number than the one that ran",
             );
         }
-        match verdict {
-            Verdict::Completed(_) => {}
-            Verdict::Retry { .. }
-            | Verdict::Snoozed { .. }
-            | Verdict::PutBack { .. }
-            | Verdict::Discarded { .. }
-            | Verdict::Dead => {
+        match follows {
+            Follows::Completed => {}
+            Follows::Retry { .. }
+            | Follows::Snoozed { .. }
+            | Follows::PutBack { .. }
+            | Follows::Discarded
+            | Follows::Dead => {
                 if !children.is_empty() {
                     return refuse(id, "an attempt that did not complete left jobs behind");
                 }
@@ -229,7 +194,10 @@ impl Ledger {
         self.check_children(id, children)
     }
 
-    fn check_children(&self, parent: JobId, children: &[Job]) -> Result<(), Unsound> {
+    fn check_children(&self, parent: JobId, children: &[Accepted<'_>]) -> Result<(), Unsound> {
+        if children.is_empty() {
+            return Ok(());
+        }
         let mut seen = BTreeSet::from([parent]);
         for child in children {
             self.unknown(child.id)?;
@@ -240,50 +208,48 @@ impl Ledger {
         Ok(())
     }
 
-    fn settle(&mut self, id: JobId, attempt: &Attempt, verdict: &Verdict, written: Written) {
+    fn settle(&mut self, id: JobId, attempt: &Ended, follows: Follows, written: Written) {
         let ended = written.on;
         let waiting = |due: UnixMs, backoff: bool| Status::Waiting { due, backoff };
-        let (status, used) = match verdict {
-            Verdict::Completed(_) => (Status::Completed(ended), true),
-            Verdict::Retry { due } => (waiting(*due, true), true),
-            Verdict::Snoozed { due } => (waiting(*due, false), false),
-            Verdict::PutBack { due, .. } => (waiting(*due, false), false),
-            Verdict::Discarded { .. } => (Status::Discarded(ended), true),
-            Verdict::Dead => (Status::Dead(ended), true),
+        let (status, used) = match follows {
+            Follows::Completed => (Status::Completed(ended), true),
+            Follows::Retry { due } => (waiting(due, true), true),
+            Follows::Snoozed { due } => (waiting(due, false), false),
+            Follows::PutBack { due } => (waiting(due, false), false),
+            Follows::Discarded => (Status::Discarded(ended), true),
+            Follows::Dead => (Status::Dead(ended), true),
         };
-        let ran = !matches!(verdict, Verdict::PutBack { .. });
-        self.change(id, written, |entry| {
-            entry.status = status;
+        let ran = !matches!(follows, Follows::PutBack { .. });
+        self.change(id, written, |slot| {
+            slot.set_status(status);
             if used {
-                entry.attempts = entry.attempts.saturating_add(1);
+                slot.attempts = slot.attempts.saturating_add(1);
             }
             if ran {
-                entry.failure = attempt.failure.as_ref().map(|failure| failure.kind);
+                slot.failure = attempt.failure;
             }
             if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
-                entry.checkpoint = None;
+                slot.set_checkpoint(None);
             }
         });
     }
 
-    fn lose(&mut self, id: JobId, buried: Option<&Attempt>, written: Written) {
-        self.change(id, written, |entry| {
-            entry.losses = entry.losses.saturating_add(1);
-            entry.status = match buried {
-                Some(attempt) => {
-                    entry.failure = attempt.failure.as_ref().map(|failure| failure.kind);
-                    Status::Dead(written.on)
-                }
-                None => Status::Waiting {
-                    due: written.on,
-                    backoff: false,
-                },
-            };
+    fn lose(&mut self, id: JobId, buried: Option<&Ended>, written: Written) {
+        self.change(id, written, |slot| {
+            slot.losses = slot.losses.saturating_add(1);
+            let (due, backoff) = (written.on, false);
+            slot.set_status(match buried {
+                Some(_) => Status::Dead(written.on),
+                None => Status::Waiting { due, backoff },
+            });
+            if let Some(attempt) = buried {
+                slot.failure = attempt.failure;
+            }
         });
     }
 
     fn requeue(&mut self, id: JobId, from_dead: bool, written: Written) -> Result<(), Unsound> {
-        let was_dead = match self.known(id)?.status {
+        let was_dead = match self.known(id)?.status() {
             Status::Dead(_) => true,
             Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) => false,
             Status::Waiting { .. } | Status::Running { .. } => {
@@ -296,127 +262,58 @@ impl Ledger {
                 "it is requeued from the dead letters without being there, or the reverse",
             );
         }
-        self.change(id, written, |entry| {
-            entry.status = Status::Waiting {
+        self.change(id, written, |slot| {
+            slot.set_status(Status::Waiting {
                 due: written.on,
                 backoff: false,
-            };
-            entry.attempts = 0;
-            entry.losses = 0;
+            });
+            slot.attempts = 0;
+            slot.losses = 0;
         });
         Ok(())
     }
 
     fn hasten(&mut self, id: JobId, written: Written) -> Result<(), Unsound> {
-        let Status::Waiting { due, .. } = self.known(id)?.status else {
+        let Status::Waiting { due, .. } = self.known(id)?.status() else {
             return refuse(id, "it is made due while it does not wait");
         };
-        self.change(id, written, |entry| {
-            entry.status = Status::Waiting {
+        self.change(id, written, |slot| {
+            slot.set_status(Status::Waiting {
                 // A job that is due keeps its place in the line.
                 due: due.min(written.on),
                 backoff: false,
-            };
+            });
         });
         Ok(())
     }
 
     fn delete(&mut self, id: JobId) -> Result<(), Unsound> {
-        let Status::Dead(_) = self.known(id)?.status else {
+        let Status::Dead(_) = self.known(id)?.status() else {
             return refuse(id, "it is deleted while it is not dead");
         };
-        if let Some(entry) = self.entries.remove(&id) {
-            self.index.remove(id, &entry);
-        }
+        self.forget(id);
         Ok(())
     }
 
-    fn carry(&mut self, carried: &Carried, written: Written) -> Result<(), Unsound> {
-        let id = carried.job.id;
-        let Some(entry) = self.entries.get_mut(&id) else {
-            self.awaited.remove(&id);
-            self.accept(&carried.job, written);
-            self.last_token = self.last_token.max(carried.token);
-            self.change(id, written, |entry| entry.take_over(carried, written.at));
-            return Ok(());
-        };
-        if carried.token < entry.token {
-            return refuse(id, "it is written anew as it was before its latest lease");
-        }
-        if entry.says(carried) {
-            // Its place in every order stays as it is, the age of its lease included.
-            entry.take_over(carried, written.at);
-            entry.latest = written.at;
-        } else {
-            self.last_token = self.last_token.max(carried.token);
-            self.change(id, written, |entry| entry.take_over(carried, written.at));
-        }
-        Ok(())
-    }
-
-    fn prune(&mut self, ids: &[JobId]) -> Result<(), Unsound> {
-        for id in ids {
-            match self.entries.get(id).map(|entry| entry.status) {
-                Some(Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_)) => {}
-                Some(Status::Waiting { .. } | Status::Running { .. } | Status::Dead(_)) => {
-                    return refuse(*id, "it is forgotten although it did not end");
-                }
-                // Its records lay before the first that is there.
-                None if self.first > RecordAt(0) => {}
-                None => return refuse(*id, UNKNOWN),
-            }
-        }
-        for id in ids {
-            self.awaited.remove(id);
-            if let Some(entry) = self.entries.remove(id) {
-                self.index.remove(*id, &entry);
-            }
-        }
-        Ok(())
-    }
-
-    fn known(&self, id: JobId) -> Result<&Entry, Unsound> {
+    fn known(&self, id: JobId) -> Result<&Slot, Unsound> {
         self.entries.get(&id).ok_or(Unsound { id, why: UNKNOWN })
     }
 
     fn unknown(&self, id: JobId) -> Result<(), Unsound> {
-        if self.entries.contains_key(&id) {
+        // Ids grow, so that most need no search.
+        if Some(id) <= self.last_id && self.entries.contains(&id) {
             return refuse(id, "it is accepted a second time");
         }
         Ok(())
     }
 
     /// The job, when `token` holds it.
-    fn held(&self, id: JobId, token: Token) -> Result<&Entry, Unsound> {
-        let entry = self.known(id)?;
-        if entry.running_attempt().is_none() || entry.token != token {
+    fn held(&self, id: JobId, token: Token) -> Result<&Slot, Unsound> {
+        let slot = self.known(id)?;
+        if !slot.is_running() || slot.token != token {
             return refuse(id, "the lease it names does not hold it");
         }
-        Ok(entry)
-    }
-}
-
-impl Entry {
-    /// Whether a record that writes the job anew says nothing new of it.
-    fn says(&self, carried: &Carried) -> bool {
-        self.status == carried.status
-            && self.token == carried.token
-            && self.attempts == carried.attempts
-            && self.losses == carried.losses
-            && self.failure == carried.failure
-            && self.priority == carried.job.priority
-            && *self.kind == *carried.job.kind
-            && *self.queue == *carried.job.queue
-    }
-
-    fn take_over(&mut self, carried: &Carried, at: RecordAt) {
-        self.status = carried.status;
-        self.attempts = carried.attempts;
-        self.losses = carried.losses;
-        self.token = carried.token;
-        self.failure = carried.failure;
-        self.enqueued = at;
-        self.checkpoint = carried.checkpoint.as_ref().map(|_| at);
+        Ok(slot)
     }
 }
 

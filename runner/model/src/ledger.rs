@@ -1,10 +1,6 @@
 //! The state of every job, built from facts alone.
 
-use alloc::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    vec::Vec,
-};
+use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -14,13 +10,14 @@ use crate::{
     decide,
     event::{Event, RecordAt},
     id::{JobId, Token},
-    index::{Index, Names},
+    index::{Index, Names, Sorted},
     job::State,
     outcome::FailureKind,
+    slot::Slot,
     time::{Now, UnixMs},
 };
 
-/// What the ledger keeps in memory of a job; the rest lies on disk at the places named here.
+/// What the ledger knows of a job; the rest lies on disk at the places named here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// Which handler runs it.
@@ -77,9 +74,9 @@ pub enum Status {
 }
 
 /// The state of every job. Two ledgers are equal when every job, lease, count and order is.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Ledger {
-    pub(crate) entries: BTreeMap<JobId, Entry>,
+    pub(crate) entries: Sorted<JobId, Slot>,
     pub(crate) names: Names,
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
@@ -166,6 +163,95 @@ impl Status {
     }
 }
 
+/// A job in a list, before anything of it is copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    slot: &'a Slot,
+    names: &'a Names,
+}
+
+impl<'a> Seen<'a> {
+    /// Which handler runs it.
+    #[must_use]
+    pub fn kind(&self) -> &'a str {
+        self.names.text(self.slot.kind)
+    }
+
+    /// Which queue it waits in.
+    #[must_use]
+    pub fn queue(&self) -> &'a str {
+        self.names.text(self.slot.queue)
+    }
+
+    /// Where it is in its life.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.slot.status()
+    }
+
+    /// The latest lease, running or not.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        self.slot.token
+    }
+
+    /// How the latest attempt failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<FailureKind> {
+        self.slot.failure
+    }
+
+    /// The record that accepted it.
+    #[must_use]
+    pub fn enqueued(&self) -> RecordAt {
+        self.slot.enqueued
+    }
+
+    /// Its latest record.
+    #[must_use]
+    pub fn latest(&self) -> RecordAt {
+        self.slot.latest
+    }
+
+    /// All that the ledger knows of it.
+    #[must_use]
+    pub fn entry(&self) -> Entry {
+        let slot = self.slot;
+        Entry {
+            kind: self.names.text(slot.kind).clone(),
+            queue: self.names.text(slot.queue).clone(),
+            priority: slot.priority,
+            status: slot.status(),
+            attempts: slot.attempts,
+            max_attempts: slot.max_attempts(),
+            losses: slot.losses,
+            token: slot.token,
+            failure: slot.failure,
+            enqueued: slot.enqueued,
+            latest: slot.latest,
+            checkpoint: slot.checkpoint(),
+        }
+    }
+}
+
+impl PartialEq for Ledger {
+    fn eq(&self, other: &Self) -> bool {
+        let entries = |ledger: &'_ Self| {
+            ledger
+                .seen(None)
+                .map(|(id, seen)| (id, seen.entry()))
+                .collect::<Vec<_>>()
+        };
+        self.last_id == other.last_id
+            && self.last_token == other.last_token
+            && self.first == other.first
+            && self.trimmed == other.trimmed
+            && self.awaited == other.awaited
+            && entries(self) == entries(other)
+            && self.index.same(&self.names, &other.index, &other.names)
+    }
+}
+
 impl Entry {
     /// The state a person sees at `wall`. [`Ledger::state`] differs only after the clock was set
     /// back: what was due once stays available there.
@@ -232,20 +318,15 @@ impl Ledger {
     ///
     /// # Errors
     /// The rule that refuses the wish.
-    pub fn decide(
-        &self,
-        command: &Command,
-        now: Now,
-        entropy: u64,
-    ) -> Result<Vec<Event>, Rejected> {
+    pub fn decide(&self, command: Command, now: Now, entropy: u64) -> Result<Vec<Event>, Rejected> {
         decide::decide(self, command, now, entropy)
     }
 
     /// Move what became due by `wall` among the claimable. Call before deciding a claim.
     pub fn advance(&mut self, wall: UnixMs) {
         for id in self.index.take_due(wall) {
-            if let Some(entry) = self.entries.get(&id) {
-                self.index.admit(id, entry);
+            if let Some(slot) = self.entries.get(&id) {
+                self.index.admit(id, slot);
             }
         }
     }
@@ -253,11 +334,22 @@ impl Ledger {
     /// One job.
     #[must_use]
     pub fn get(&self, id: JobId) -> Option<Entry> {
-        self.entry(id).cloned()
+        self.look(id).map(|seen| seen.entry())
     }
 
-    pub(crate) fn entry(&self, id: JobId) -> Option<&Entry> {
+    /// One job, nothing of it copied.
+    #[must_use]
+    pub fn look(&self, id: JobId) -> Option<Seen<'_>> {
+        self.slot(id).map(|slot| self.seeing(slot))
+    }
+
+    pub(crate) fn slot(&self, id: JobId) -> Option<&Slot> {
         self.entries.get(&id)
+    }
+
+    fn seeing<'a>(&'a self, slot: &'a Slot) -> Seen<'a> {
+        let names = &self.names;
+        Seen { slot, names }
     }
 
     /// How many jobs there are, whatever their state.
@@ -275,24 +367,28 @@ impl Ledger {
     /// The state of a job at `wall`, as [`counts`](Self::counts) counts it.
     #[must_use]
     pub fn state(&self, id: JobId, wall: UnixMs) -> Option<State> {
-        let entry = self.entries.get(&id)?;
-        Some(match entry.status {
-            Status::Waiting { due, .. } if self.index.is_ready(id, entry, due) => State::Available,
+        let slot = self.entries.get(&id)?;
+        let status = slot.status();
+        Some(match status {
+            Status::Waiting { due, .. } if self.index.is_ready(id, slot, due) => State::Available,
             Status::Waiting { .. }
             | Status::Running { .. }
             | Status::Completed(_)
             | Status::Cancelled(_)
             | Status::Discarded(_)
-            | Status::Dead(_) => entry.status.state(wall),
+            | Status::Dead(_) => status.state(wall),
         })
     }
 
     /// Jobs newest first, from below `before`.
     pub fn newest(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, Entry)> + '_ {
-        use core::ops::Bound::{Excluded, Unbounded};
-        let end = before.map_or(Unbounded, Excluded);
-        let range = self.entries.range((Unbounded, end));
-        range.rev().map(|(id, entry)| (*id, entry.clone()))
+        self.seen(before).map(|(id, seen)| (id, seen.entry()))
+    }
+
+    /// As [`newest`](Self::newest), for whoever passes over most of them: nothing is copied.
+    pub fn seen(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, Seen<'_>)> + '_ {
+        let below = self.entries.below(before);
+        below.map(|(id, slot)| (id, self.seeing(slot)))
     }
 
     /// The earliest instant at which a job that waits now becomes due.
@@ -329,7 +425,8 @@ impl Ledger {
     /// the last [`advance`](Self::advance).
     #[must_use]
     pub fn counts(&self, wall: UnixMs) -> QueueCounts {
-        self.index.counts(wall, |id| self.entries.get(&id))
+        self.index
+            .counts(wall, &self.names, |id| self.entries.get(&id))
     }
 
     /// The largest id seen, of jobs deleted since as well.

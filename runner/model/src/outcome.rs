@@ -183,6 +183,12 @@ impl FailureKind {
         }
     }
 
+    /// The kind of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// Whether the same input will most likely end the same way, so that few attempts are enough.
     #[must_use]
     pub const fn is_deterministic(self) -> bool {
@@ -209,11 +215,8 @@ impl Serialize for FailureKind {
 impl<'de> Deserialize<'de> for FailureKind {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| {
-                serde::de::Error::unknown_variant(&name, &["error", "trap:*", "timeout", "memory"])
-            })
+        Self::named(&name).ok_or_else(|| {
+            serde::de::Error::unknown_variant(&name, &["error", "trap:*", "timeout", "memory"])
+        })
     }
 }

@@ -2,10 +2,10 @@
 //! mark spelled out.
 
 use sandhog_model::{
-    Record,
+    Record, Slim,
     codec::{
         Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES, Seal,
-        SegmentHeader, decode_record as decode, encode_record,
+        SegmentHeader, decode_record as decode, decode_slim as slim, encode_record,
     },
 };
 use serde::Serialize;
@@ -118,6 +118,10 @@ pub(super) fn first(bytes: &[u8], seed: Seed) -> First<'_> {
 
 pub(super) fn decode_record(body: &[u8]) -> Result<Record, String> {
     decode(body).map_err(|bad| bad.to_string())
+}
+
+pub(super) fn decode_slim(body: &[u8]) -> Result<Slim<'_>, String> {
+    slim(body).map_err(|bad| bad.to_string())
 }
 
 /// A record's body.

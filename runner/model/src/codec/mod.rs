@@ -7,7 +7,10 @@
 pub mod frame;
 pub mod record;
 pub mod segment;
+pub mod slim;
+mod walk;
 
 pub use frame::{Decoded, FRAME_HEADER_BYTES, FrameHead, Seal, TooLong};
 pub use record::{BadRecord, decode_record, encode_record};
 pub use segment::{FORMAT, HeaderVerdict, SEGMENT_HEADER_BYTES, SegmentHeader};
+pub use slim::decode_slim;

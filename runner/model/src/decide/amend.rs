@@ -12,8 +12,8 @@ use crate::{
 
 use super::known;
 
-pub(super) fn amend(ledger: &Ledger, wish: &Amend, now: Now) -> Result<Vec<Event>, Rejected> {
-    match *wish {
+pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>, Rejected> {
+    match wish {
         Amend::Retry(id) => retry(ledger, id, now),
         Amend::Requeue(id) => {
             only_dead(ledger, id, now, "requeue")?;
@@ -28,7 +28,7 @@ pub(super) fn amend(ledger: &Ledger, wish: &Amend, now: Now) -> Result<Vec<Event
 
 /// Whatever it waited for or ended as, it is to run now. Only a run in progress stands against it.
 fn retry(ledger: &Ledger, id: JobId, now: Now) -> Result<Vec<Event>, Rejected> {
-    match known(ledger, id)?.status {
+    match known(ledger, id)?.status() {
         Status::Waiting { .. } => Ok(vec![Event::Hastened { id, at: now.wall }]),
         Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) => {
             Ok(requeued(id, now, false))
@@ -47,7 +47,7 @@ fn requeued(id: JobId, now: Now, from_dead: bool) -> Vec<Event> {
 }
 
 fn only_dead(ledger: &Ledger, id: JobId, now: Now, wish: &'static str) -> Result<(), Rejected> {
-    match known(ledger, id)?.status {
+    match known(ledger, id)?.status() {
         Status::Dead(_) => Ok(()),
         Status::Waiting { .. }
         | Status::Running { .. }

@@ -10,7 +10,7 @@ pub(super) fn claim(ledger: &Ledger, request: &ClaimRequest, now: Now) -> Vec<Ev
     let tokens = (1..).map(|step| Token(ledger.last_token().0.saturating_add(step)));
     ledger
         .index
-        .claimable(&request.kinds)
+        .claimable(&request.kinds, &ledger.names)
         .take(request.max)
         .zip(tokens)
         .map(|(id, token)| Event::Leased {

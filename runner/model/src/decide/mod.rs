@@ -12,38 +12,39 @@ use crate::{
     command::{Command, Rejected},
     event::Event,
     id::{JobId, Token},
-    ledger::{Entry, Ledger},
+    ledger::Ledger,
+    slot::Slot,
     time::Now,
 };
 
 pub(crate) fn decide(
     ledger: &Ledger,
-    command: &Command,
+    command: Command,
     now: Now,
     entropy: u64,
 ) -> Result<Vec<Event>, Rejected> {
     match command {
         Command::Enqueue(job) => enqueue::enqueue(ledger, job),
-        Command::Claim(request) => Ok(claim::claim(ledger, request, now)),
+        Command::Claim(request) => Ok(claim::claim(ledger, &request, now)),
         Command::Checkpoint { id, token, bytes } => {
-            settle::checkpoint(ledger, *id, *token, bytes, now)
+            settle::checkpoint(ledger, id, token, bytes, now)
         }
-        Command::Settle(report) => settle::settle(ledger, report, now, entropy),
-        Command::Lose { id, token } => settle::lose(ledger, *id, *token, now),
+        Command::Settle(report) => settle::settle(ledger, *report, now, entropy),
+        Command::Lose { id, token } => settle::lose(ledger, id, token, now),
         Command::Amend(wish) => amend::amend(ledger, wish, now),
-        Command::Prune(retention) => Ok(prune::prune(ledger, retention, now)),
+        Command::Prune(retention) => Ok(prune::prune(ledger, &retention, now)),
     }
 }
 
 /// The job.
-fn known(ledger: &Ledger, id: JobId) -> Result<&Entry, Rejected> {
-    ledger.entry(id).ok_or(Rejected::NoSuchJob(id))
+fn known(ledger: &Ledger, id: JobId) -> Result<&Slot, Rejected> {
+    ledger.slot(id).ok_or(Rejected::NoSuchJob(id))
 }
 
 /// The job, when `token` holds it: the fence against late reports. A report on a job that is gone
 /// is as late as one on a job that went on.
-fn held(ledger: &Ledger, id: JobId, token: Token) -> Result<&Entry, Rejected> {
-    let holds = |entry: &&Entry| entry.running_attempt().is_some() && entry.token == token;
+fn held(ledger: &Ledger, id: JobId, token: Token) -> Result<&Slot, Rejected> {
+    let holds = |slot: &&Slot| slot.is_running() && slot.token == token;
     let fenced = Rejected::Fenced { id, token };
-    ledger.entry(id).filter(holds).ok_or(fenced)
+    ledger.slot(id).filter(holds).ok_or(fenced)
 }

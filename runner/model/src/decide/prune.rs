@@ -9,7 +9,7 @@ pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Eve
     let ended = ledger.index.ended();
     let excess = ended.len().saturating_sub(retention.keep);
     let ids: Vec<_> = ended
-        .oldest_first()
+        .earliest_first()
         .enumerate()
         .take_while(|(place, (at, _))| *place < excess || *at < retention.ended_before)
         .map(|(_, (_, id))| id)

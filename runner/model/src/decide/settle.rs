@@ -8,9 +8,11 @@ use crate::{
     event::{Event, Verdict},
     id::{JobId, Token},
     job::{Job, Output},
-    ledger::{Entry, Ledger, Status},
+    ledger::{Ledger, Status},
     limits::{CHECKPOINT_BYTES, DUE_AHEAD_MS, LOSSES, RESULT_AND_JOBS_BYTES},
     outcome::{Failure, FailureKind, Outcome, Waiting},
+    retry::RetryPolicy,
+    slot::Slot,
     time::{Now, UnixMs},
 };
 
@@ -21,7 +23,7 @@ pub(super) fn checkpoint(
     ledger: &Ledger,
     id: JobId,
     token: Token,
-    bytes: &[u8],
+    bytes: Vec<u8>,
     now: Now,
 ) -> Result<Vec<Event>, Rejected> {
     held(ledger, id, token)?;
@@ -35,7 +37,7 @@ pub(super) fn checkpoint(
         id,
         token,
         at: now.wall,
-        bytes: bytes.to_vec(),
+        bytes,
     }])
 }
 
@@ -44,29 +46,49 @@ pub(super) fn checkpoint(
 /// waits count from that end.
 pub(super) fn settle(
     ledger: &Ledger,
-    report: &Settlement,
+    report: Settlement,
     now: Now,
     entropy: u64,
 ) -> Result<Vec<Event>, Rejected> {
     let id = report.id;
-    let entry = held(ledger, id, report.token)?;
-    let number = entry.attempts.saturating_add(1);
-    let (verdict, failure) = judge(report, number, now, entropy);
-    let children = match &verdict {
-        Verdict::Completed(_) => adopted(ledger, report)?,
-        Verdict::Retry { .. }
-        | Verdict::Snoozed { .. }
-        | Verdict::PutBack { .. }
-        | Verdict::Discarded { .. }
-        | Verdict::Dead => Vec::new(),
+    let slot = held(ledger, id, report.token)?;
+    let number = slot.next_attempt();
+    let policy = &report.retry;
+    let failed = |failure: Failure, retry_after_ms: u64| {
+        let verdict = retry_or_bury(policy, number, failure.kind, retry_after_ms, now, entropy);
+        (verdict, Some(failure))
+    };
+    let mut children = Vec::new();
+    let (verdict, failure) = match report.outcome {
+        Outcome::Completed(output) => match too_large(&output, &report.children) {
+            Some(failure) => failed(failure, 0),
+            None => {
+                children = adopted(ledger, id, report.children)?;
+                (Verdict::Completed(output), None)
+            }
+        },
+        Outcome::Failed {
+            failure,
+            retry_after_ms,
+        } => failed(failure, retry_after_ms.unwrap_or(0)),
+        Outcome::Permanent(failure) => (Verdict::Dead, Some(failure)),
+        Outcome::Snoozed { delay_ms } => {
+            let due = later(now, delay_ms);
+            (Verdict::Snoozed { due }, None)
+        }
+        Outcome::Discarded { reason } => (Verdict::Discarded { reason }, None),
+        Outcome::NotRun(why) => {
+            let due = later(now, pressure_ms(why, entropy));
+            (Verdict::PutBack { why, due }, None)
+        }
     };
     let attempt = Attempt {
         number,
         token: report.token,
-        started_at: since(entry, now),
+        started_at: since(slot, now),
         ended_at: now.wall,
         failure,
-        ..report.attempt.clone()
+        ..report.attempt
     };
     Ok(vec![Event::Settled {
         id,
@@ -76,41 +98,10 @@ pub(super) fn settle(
     }])
 }
 
-/// What follows, and how the attempt failed if it did.
-fn judge(report: &Settlement, number: u32, now: Now, entropy: u64) -> (Verdict, Option<Failure>) {
-    let failed = |failure: Failure, retry_after_ms: u64| {
-        let verdict = retry_or_bury(report, number, failure.kind, retry_after_ms, now, entropy);
-        (verdict, Some(failure))
-    };
-    match &report.outcome {
-        Outcome::Completed(output) => match too_large(output, &report.children) {
-            Some(failure) => failed(failure, 0),
-            None => (Verdict::Completed(output.clone()), None),
-        },
-        Outcome::Failed {
-            failure,
-            retry_after_ms,
-        } => failed(failure.clone(), retry_after_ms.unwrap_or(0)),
-        Outcome::Permanent(failure) => (Verdict::Dead, Some(failure.clone())),
-        Outcome::Snoozed { delay_ms } => {
-            let due = later(now, *delay_ms);
-            (Verdict::Snoozed { due }, None)
-        }
-        Outcome::Discarded { reason } => {
-            let reason = reason.clone();
-            (Verdict::Discarded { reason }, None)
-        }
-        Outcome::NotRun(why) => {
-            let due = later(now, pressure_ms(*why, entropy));
-            (Verdict::PutBack { why: *why, due }, None)
-        }
-    }
-}
-
 /// A failed attempt is followed by another unless they are used up. A failure that the same input
 /// brings about again has the smaller cap of the two.
 fn retry_or_bury(
-    report: &Settlement,
+    policy: &RetryPolicy,
     number: u32,
     kind: FailureKind,
     retry_after_ms: u64,
@@ -118,14 +109,14 @@ fn retry_or_bury(
     entropy: u64,
 ) -> Verdict {
     let cap = if kind.is_deterministic() {
-        report.retry.trap_attempts()
+        policy.trap_attempts()
     } else {
-        report.retry.max_attempts()
+        policy.max_attempts()
     };
     if number >= cap {
         return Verdict::Dead;
     }
-    let wait = report.retry.backoff().delay_ms(number, entropy);
+    let wait = policy.backoff().delay_ms(number, entropy);
     Verdict::Retry {
         due: later(now, wait.max(retry_after_ms)),
     }
@@ -147,8 +138,8 @@ fn later(now: Now, ms: u64) -> UnixMs {
 }
 
 /// When the lease was given.
-fn since(entry: &Entry, now: Now) -> UnixMs {
-    match entry.status {
+fn since(slot: &Slot, now: Now) -> UnixMs {
+    match slot.status() {
         Status::Running { since } => since,
         Status::Waiting { .. }
         | Status::Completed(_)
@@ -159,18 +150,18 @@ fn since(entry: &Entry, now: Now) -> UnixMs {
 }
 
 /// The jobs that a completed attempt enqueued, as its children.
-fn adopted(ledger: &Ledger, report: &Settlement) -> Result<Vec<Job>, Rejected> {
+fn adopted(ledger: &Ledger, parent: JobId, children: Vec<Job>) -> Result<Vec<Job>, Rejected> {
     let mut seen = BTreeSet::new();
-    let adopt = |child: &Job| {
-        if ledger.entry(child.id).is_some() || !seen.insert(child.id) {
+    let adopt = |child: Job| {
+        if ledger.slot(child.id).is_some() || !seen.insert(child.id) {
             return Err(Rejected::IdTaken(child.id));
         }
         Ok(Job {
-            parent: Some(report.id),
-            ..child.clone()
+            parent: Some(parent),
+            ..child
         })
     };
-    report.children.iter().map(adopt).collect()
+    children.into_iter().map(adopt).collect()
 }
 
 /// The result and the jobs of an attempt share one record. When they do not fit in, the attempt
@@ -199,9 +190,9 @@ pub(super) fn lose(
     token: Token,
     now: Now,
 ) -> Result<Vec<Event>, Rejected> {
-    let entry = held(ledger, id, token)?;
-    let losses = entry.losses.saturating_add(1);
-    let buried = (losses > LOSSES).then(|| Box::new(last_loss(entry, losses, now)));
+    let slot = held(ledger, id, token)?;
+    let losses = slot.losses.saturating_add(1);
+    let buried = (losses > LOSSES).then(|| Box::new(last_loss(slot, losses, now)));
     Ok(vec![Event::Lost {
         id,
         token,
@@ -211,14 +202,14 @@ pub(super) fn lose(
 }
 
 /// What the history says of the loss that buried a job.
-fn last_loss(entry: &Entry, losses: u32, now: Now) -> Attempt {
+fn last_loss(slot: &Slot, losses: u32, now: Now) -> Attempt {
     let cause = format!("its worker went away {losses} times while running this job");
     let hint = "look for what ended the runner at these times (out of memory, a kill, a crash), \
                 then requeue the job";
     Attempt {
-        number: entry.attempts.saturating_add(1),
-        token: entry.token,
-        started_at: since(entry, now),
+        number: slot.next_attempt(),
+        token: slot.token,
+        started_at: since(slot, now),
         ended_at: now.wall,
         duration_us: 0,
         digest: String::new(),

@@ -2,68 +2,75 @@
 //! entries.
 
 mod counts;
-mod due;
-mod ended;
+mod instants;
 mod leases;
+mod names;
 mod ready;
+mod sorted;
 
-use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
+use alloc::{string::String, vec::Vec};
 
 use crate::{
     id::{JobId, Token},
     job::State,
-    ledger::{Entry, QueueCounts, Status},
+    ledger::{QueueCounts, Status},
+    slot::Slot,
     time::UnixMs,
 };
 
 use counts::Counts;
-use due::DueIndex;
-use ended::EndedIndex;
 use leases::LeaseIndex;
 use ready::{ReadyLanes, Turn};
+
+pub(crate) use instants::ByInstant;
+pub(crate) use names::{NameId, Names};
+pub(crate) use sorted::Sorted;
 
 /// All orders together, changed together.
 ///
 /// A waiting job is either in `due` or in `ready`. It moves to `ready` when an instant that the
 /// wall clock showed reached its due, and stays there when the clock is set back: what was due once
 /// is due.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
-    due: DueIndex,
+    due: ByInstant,
     ready: ReadyLanes,
     leases: LeaseIndex,
-    ended: EndedIndex,
+    /// Jobs that ended and are not dead: those that retention may forget.
+    ended: ByInstant,
     counts: Counts,
 }
 
 impl Index {
-    /// Take a job up as `entry` has it. `at` is the instant of the fact that made it so.
-    pub(crate) fn insert(&mut self, id: JobId, entry: &Entry, at: UnixMs, mono: u64) {
-        match entry.status {
+    /// Take a job up as `slot` has it. `at` is the instant of the fact that made it so.
+    pub(crate) fn insert(&mut self, id: JobId, slot: &Slot, at: UnixMs, mono: u64) {
+        let status = slot.status();
+        match status {
             Status::Waiting { due, .. } if due <= at => {
                 self.ready
-                    .insert(&entry.kind, Turn::new(entry.priority, due, id));
+                    .insert(slot.kind, Turn::new(slot.priority, due, id));
             }
             Status::Waiting { due, .. } => self.due.insert(due, id),
-            Status::Running { .. } => self.leases.insert(id, entry.token, mono),
+            Status::Running { .. } => self.leases.insert(id, slot.token, mono),
             Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
                 self.ended.insert(at, id);
             }
             Status::Dead(_) => {}
         }
-        self.counts.add(&entry.queue, entry.status.state(at));
+        self.counts.add(slot.queue, status.state(at));
     }
 
-    /// Forget a job; `entry` is as it was taken up.
-    pub(crate) fn remove(&mut self, id: JobId, entry: &Entry) {
-        let state = match entry.status {
+    /// Forget a job; `slot` is as it was taken up.
+    pub(crate) fn remove(&mut self, id: JobId, slot: &Slot) {
+        let status = slot.status();
+        let state = match status {
             Status::Waiting { due, backoff } => {
-                if self.due.remove(due, id) {
-                    not_yet(backoff)
-                } else {
-                    let turn = Turn::new(entry.priority, due, id);
-                    self.ready.remove(&entry.kind, turn);
+                let turn = Turn::new(slot.priority, due, id);
+                if self.ready.remove(slot.kind, turn) {
                     State::Available
+                } else {
+                    self.due.remove(due, id);
+                    not_yet(backoff)
                 }
             }
             Status::Running { .. } => {
@@ -72,44 +79,50 @@ impl Index {
             }
             Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
                 self.ended.remove(at, id);
-                entry.status.state(at)
+                status.state(at)
             }
             Status::Dead(_) => State::Dead,
         };
-        self.counts.take(&entry.queue, state);
+        self.counts.take(slot.queue, state);
     }
 
     /// Jobs that became due by `wall`, taken from where they waited. Each has to be handed to
     /// [`admit`](Self::admit).
     pub(crate) fn take_due(&mut self, wall: UnixMs) -> Vec<JobId> {
-        self.due.take_due(wall)
+        self.due.take_until(wall)
     }
 
     /// A job that became due can be claimed.
-    pub(crate) fn admit(&mut self, id: JobId, entry: &Entry) {
-        if let Status::Waiting { due, backoff } = entry.status {
+    pub(crate) fn admit(&mut self, id: JobId, slot: &Slot) {
+        if let Status::Waiting { due, backoff } = slot.status() {
             self.ready
-                .insert(&entry.kind, Turn::new(entry.priority, due, id));
-            self.counts.take(&entry.queue, not_yet(backoff));
-            self.counts.add(&entry.queue, State::Available);
+                .insert(slot.kind, Turn::new(slot.priority, due, id));
+            self.counts.take(slot.queue, not_yet(backoff));
+            self.counts.add(slot.queue, State::Available);
         }
     }
 
     /// Whether a waiting job is among the claimable.
-    pub(crate) fn is_ready(&self, id: JobId, entry: &Entry, due: UnixMs) -> bool {
+    pub(crate) fn is_ready(&self, id: JobId, slot: &Slot, due: UnixMs) -> bool {
         self.ready
-            .holds(&entry.kind, Turn::new(entry.priority, due, id))
+            .holds(slot.kind, Turn::new(slot.priority, due, id))
     }
 
-    pub(crate) fn claimable<'a>(&'a self, kinds: &[String]) -> impl Iterator<Item = JobId> + 'a {
-        self.ready.merged(kinds)
+    /// Jobs of `kinds` in their turn; a kind named twice counts once.
+    pub(crate) fn claimable(
+        &self,
+        kinds: &[String],
+        names: &Names,
+    ) -> impl Iterator<Item = JobId> + '_ {
+        let served = kinds.iter().filter_map(|kind| names.number(kind));
+        self.ready.merged(served.collect())
     }
 
     pub(crate) fn next_due(&self) -> Option<UnixMs> {
         self.due.first()
     }
 
-    pub(crate) fn ended(&self) -> &EndedIndex {
+    pub(crate) fn ended(&self) -> &ByInstant {
         &self.ended
     }
 
@@ -129,16 +142,28 @@ impl Index {
     pub(crate) fn counts<'a>(
         &self,
         wall: UnixMs,
-        entry: impl Fn(JobId) -> Option<&'a Entry>,
+        names: &Names,
+        slot: impl Fn(JobId) -> Option<&'a Slot>,
     ) -> QueueCounts {
         let mut counts = self.counts.clone();
-        for entry in self.due.due_by(wall).filter_map(entry) {
-            if let Status::Waiting { backoff, .. } = entry.status {
-                counts.take(&entry.queue, not_yet(backoff));
-                counts.add(&entry.queue, State::Available);
+        for slot in self.due.until(wall).filter_map(slot) {
+            if let Status::Waiting { backoff, .. } = slot.status() {
+                counts.take(slot.queue, not_yet(backoff));
+                counts.add(slot.queue, State::Available);
             }
         }
-        counts.table()
+        counts.table(names)
+    }
+
+    /// Whether both hold the same jobs in the same orders; names are numbered as they came, so
+    /// what counts are the names.
+    pub(crate) fn same(&self, names: &Names, other: &Self, other_names: &Names) -> bool {
+        self.due == other.due
+            && self.leases == other.leases
+            && self.ended == other.ended
+            && self.counts.table(names) == other.counts.table(other_names)
+            && self.ready.by_name(|kind| names.text(kind))
+                == other.ready.by_name(|kind| other_names.text(kind))
     }
 }
 
@@ -148,22 +173,5 @@ fn not_yet(backoff: bool) -> State {
         State::Retryable
     } else {
         State::Scheduled
-    }
-}
-
-/// Names that many jobs share, each kept once.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Names {
-    known: BTreeSet<Arc<str>>,
-}
-
-impl Names {
-    pub(crate) fn shared(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.known.get(name) {
-            return known.clone();
-        }
-        let shared: Arc<str> = name.into();
-        self.known.insert(shared.clone());
-        shared
     }
 }

@@ -168,7 +168,6 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
         ("requeued", requeued(false)),
         ("hastened", Event::Hastened { id, at }),
         ("deleted", Event::Deleted { id, at }),
-        ("pruned", Event::Pruned { ids: vec![id], at }),
     ]
 }
 

@@ -1,10 +1,13 @@
 //! Random histories: wishes of every family, sound and unsound, in any order, under a clock that
 //! also goes back.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger, Now, Outcome,
-    RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind, UnixMs, Waiting,
+    Amend, Carried, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger, Now,
+    Outcome, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind,
+    UnixMs, Waiting,
 };
 
 use crate::sample::{attempt, failed, failure, job, now, output, policy};
@@ -41,6 +44,11 @@ pub(crate) enum Op {
     Amend { job: usize, wish: u8 },
     /// Jobs that ended, forgotten by age and number.
     Prune { age: u64, keep: usize, max: usize },
+    /// A job written anew.
+    Carry { job: usize },
+    /// Every job written anew that has its first record in this part of the log, and then that part
+    /// given up.
+    Trim { percent: usize },
     /// Signs of life of every lease.
     Renew,
     /// Time, forward or back.
@@ -89,6 +97,8 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         3 => (job, 0..3_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
         1 => (0..3_000_u64, 0..6_usize, 0..4_usize)
             .prop_map(|(age, keep, max)| Op::Prune { age, keep, max }),
+        1 => (0..12_usize).prop_map(|job| Op::Carry { job }),
+        1 => (0..=100_usize).prop_map(|percent| Op::Trim { percent }),
         1 => Just(Op::Renew),
         4 => prop_oneof![4 => 0..2_500_i64, 1 => -2_000..0_i64].prop_map(Op::Pass),
     ];
@@ -116,12 +126,16 @@ fn claim(kinds: u8, max: usize) -> Command {
 /// A ledger with its log, its clock and its ids.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    pub(crate) log: Vec<(Event, RecordAt, u64)>,
+    pub(crate) log: Vec<(Record, RecordAt, u64)>,
+    /// Before which place nothing is needed.
+    pub(crate) trimmed: RecordAt,
     pub(crate) now: Now,
     /// The latest instant the wall clock showed.
     pub(crate) latest: UnixMs,
     mint: IdMint,
     ids: Vec<JobId>,
+    /// Jobs as they were accepted.
+    jobs: BTreeMap<JobId, Job>,
 }
 
 impl World {
@@ -129,10 +143,12 @@ impl World {
         Self {
             ledger: Ledger::default(),
             log: Vec::new(),
+            trimmed: RecordAt(0),
             now: now(START),
             latest: UnixMs(START),
             mint: IdMint::default(),
             ids: Vec::new(),
+            jobs: BTreeMap::new(),
         }
     }
 
@@ -180,6 +196,17 @@ impl World {
                 keep: *keep,
                 max: *max,
             }),
+            Op::Carry { job } => {
+                let id = self.pick(*job);
+                if self.ledger.get(id).is_some() {
+                    self.carry(id);
+                }
+                return None;
+            }
+            Op::Trim { percent } => {
+                self.trim(self.log.len() * percent / 100);
+                return None;
+            }
             Op::Renew => {
                 self.renew();
                 return None;
@@ -224,15 +251,75 @@ impl World {
     /// Decide a wish and take in what follows.
     pub(crate) fn apply(&mut self, wish: &Command, entropy: u64) -> Result<Vec<Event>, Rejected> {
         self.ledger.advance(self.now.wall);
-        let events = self.ledger.decide(wish, self.now, entropy)?;
+        let events = self.ledger.decide(wish.clone(), self.now, entropy)?;
         for event in &events {
-            let at = RecordAt(self.log.len() as u64);
-            let mono = self.now.mono;
-            let taken = self.ledger.evolve(event, at, mono);
-            taken.expect("what was decided is sound");
-            self.log.push((event.clone(), at, mono));
+            self.take_in(event.clone());
         }
         Ok(events)
+    }
+
+    fn take_in(&mut self, event: Event) {
+        let previous = match &event {
+            Event::Carried(_) => None,
+            event => event.id().and_then(|id| self.ledger.get(id)),
+        };
+        let accepted = event.ids().filter_map(|id| event.accepted(id));
+        for job in accepted {
+            self.jobs.insert(job.id, job.clone());
+        }
+        let record = Record {
+            previous: previous.map(|entry| entry.latest),
+            event,
+        };
+        let at = RecordAt(self.log.len() as u64 + 1);
+        let taken = self.ledger.replay(&record, at, self.now.mono);
+        taken.expect("what was decided is sound");
+        self.log.push((record, at, self.now.mono));
+    }
+
+    fn carry(&mut self, id: JobId) {
+        let entry = self.ledger.get(id).expect("it is there");
+        let before = self.ledger.clone();
+        self.take_in(Event::Carried(Box::new(Carried {
+            job: self.jobs[&id].clone(),
+            at: self.now.wall,
+            status: entry.status,
+            attempts: entry.attempts,
+            losses: entry.losses,
+            token: entry.token,
+            failure: entry.failure,
+            history: Vec::new(),
+            output: None,
+            reason: None,
+            children: Vec::new(),
+            checkpoint: entry.checkpoint.map(|_| vec![1]),
+        })));
+        let written = self.ledger.get(id).expect("it is still there");
+        assert!(written.enqueued > entry.latest && written.enqueued == written.latest);
+        assert_eq!(written.checkpoint.is_some(), entry.checkpoint.is_some());
+        let mono = self.now.mono + 100;
+        for lease_ms in [100, 1_000] {
+            let overdue = self.ledger.overdue(mono, lease_ms);
+            assert_eq!(overdue, before.overdue(mono, lease_ms), "leases grow older");
+        }
+    }
+
+    fn trim(&mut self, records: usize) {
+        let before = RecordAt(records as u64 + 1);
+        let old = self.ledger.newest(None);
+        let old: Vec<JobId> = old
+            .filter(|(_, entry)| entry.enqueued < before)
+            .map(|(id, _)| id)
+            .collect();
+        old.into_iter().for_each(|id| self.carry(id));
+        self.take_in(Event::Trimmed {
+            before,
+            at: self.now.wall,
+            last_id: self.ledger.last_id(),
+            last_token: self.ledger.last_token(),
+        });
+        self.trimmed = self.trimmed.max(before);
+        assert_eq!(self.ledger.trimmed(), self.trimmed);
     }
 
     fn fresh(&mut self, kind: &str) -> Job {

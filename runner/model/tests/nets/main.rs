@@ -6,6 +6,7 @@ mod auditor;
 mod cases;
 mod golden;
 mod history;
+mod kept;
 mod predict;
 mod random;
 mod record;

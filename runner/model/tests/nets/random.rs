@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Command, Event, JobId, Ledger, Record, State, Status, Token, UnixMs,
-    codec::{decode_record, encode_record},
+    Command, Event, JobId, Ledger, Record, RecordAt, State, Status, Token, UnixMs,
+    codec::{decode_slim, encode_record},
 };
 
 use crate::history::{World, histories};
@@ -71,24 +71,65 @@ fn claimable(ledger: &Ledger, kinds: &[String], max: usize) -> Vec<JobId> {
     jobs.into_iter().map(|(_, _, id)| id).take(max).collect()
 }
 
-/// Every record as bytes and back, then taken in again.
-fn replay(world: &World) -> Ledger {
-    let mut ledger = Ledger::default();
-    for (event, at, mono) in &world.log {
-        let event = event.clone();
-        let previous = event
-            .id()
-            .and_then(|id| ledger.get(id))
-            .map(|entry| entry.latest);
+/// Every record from a place on as bytes and back, then taken in again.
+fn replay(world: &World, from: RecordAt, trims: bool) -> Ledger {
+    let mut ledger = match from {
+        RecordAt(1) => Ledger::default(),
+        from => Ledger::starting_at(from),
+    };
+    for (record, at, mono) in &world.log {
+        if *at < from || !trims && matches!(record.event, Event::Trimmed { .. }) {
+            continue;
+        }
         let mut bytes = Vec::new();
-        let record = Record { previous, event };
-        encode_record(&record, &mut bytes).expect("a small record");
-        let record = decode_record(&bytes).expect("it reads back");
-        ledger
-            .evolve(&record.event, *at, *mono)
-            .expect("a sound log");
+        encode_record(record, &mut bytes).expect("a small record");
+        let record = decode_slim(&bytes).expect("it reads back");
+        ledger.take_in(&record, *at, *mono).expect("a sound log");
     }
     ledger
+}
+
+/// A log without its beginning tells all that is still needed, says so, and is refused when it does
+/// not.
+fn replay_without_beginning(world: &World, again: &Ledger, chance: u64) {
+    let trimmed = world.trimmed.0;
+    for from in [trimmed, 2 + chance % trimmed.max(1)]
+        .into_iter()
+        .filter(|from| (2..=trimmed).contains(from))
+    {
+        let mut rest = replay(world, RecordAt(from), true);
+        assert_eq!(
+            rest.complete(),
+            Ok(()),
+            "from {from} of {}",
+            world.log.len()
+        );
+        settle_down(&mut rest, world);
+        assert_eq!(&rest, again, "from {from} of {}", world.log.len());
+        let missing = replay(world, RecordAt(from), false).complete();
+        assert_eq!(
+            missing.map_err(|missing| missing.before),
+            Err(RecordAt(from))
+        );
+    }
+    let late = RecordAt(trimmed.max(1) + 1 + chance % 4);
+    if late.0 <= world.log.len() as u64 {
+        let mut ledger = Ledger::starting_at(late);
+        let mut taken = world.log.iter().filter(|(_, at, _)| *at >= late);
+        let sound = taken.all(|(record, at, mono)| ledger.replay(record, *at, *mono).is_ok());
+        assert!(
+            !sound || ledger.complete().is_err(),
+            "what is needed is missing"
+        );
+    }
+}
+
+/// What a start does not keep: how long ago signs of life came, and what was seen to be due.
+fn settle_down(ledger: &mut Ledger, world: &World) {
+    ledger.advance(world.latest);
+    for (id, token) in ledger.leases() {
+        ledger.renew(id, token, world.now.mono);
+    }
 }
 
 proptest! {
@@ -125,23 +166,21 @@ proptest! {
             }
             holds(&world);
         }
-        let ids = world.log.iter().flat_map(|(event, _, _)| event.ids());
+        let ids = world.log.iter().flat_map(|(record, _, _)| record.event.ids());
         prop_assert_eq!(world.ledger.last_id(), ids.max());
-        for (event, at, _) in &world.log {
+        for (Record { event, .. }, at, _) in &world.log {
             for id in event.ids().filter(|id| event.accepted(*id).is_some()) {
                 if let Some(entry) = world.ledger.get(id) {
                     prop_assert!(entry.enqueued >= *at, "the latest acceptance counts");
                 }
             }
         }
-        let mut again = replay(&world);
-        for ledger in [&mut world.ledger, &mut again] {
-            ledger.advance(world.latest);
-            for (id, token) in ledger.leases() {
-                ledger.renew(id, token, world.now.mono);
-            }
-        }
-        prop_assert_eq!(&world.ledger, &again);
+        let mut again = replay(&world, RecordAt(1), true);
+        let mut live = world.ledger.clone();
+        settle_down(&mut live, &world);
+        settle_down(&mut again, &world);
+        prop_assert_eq!(&live, &again);
+        replay_without_beginning(&world, &again, entropy);
     }
 }
 
@@ -150,7 +189,7 @@ proptest! {
 #[test]
 fn a_job_of_a_served_kind_is_found_among_many_of_others() {
     use crate::sample::{job, now};
-    use sandhog_model::{ClaimRequest, RecordAt};
+    use sandhog_model::ClaimRequest;
     let mut ledger = Ledger::default();
     for id in 0..20_000 {
         let kind = if id == 19_999 { "rare" } else { "common" };
@@ -162,7 +201,7 @@ fn a_job_of_a_served_kind_is_found_among_many_of_others() {
         kinds,
         max: usize::MAX,
     });
-    let given = ledger.decide(&claim, now(5), 0).expect("a claim");
+    let given = ledger.decide(claim, now(5), 0).expect("a claim");
     assert_eq!(
         given.iter().filter_map(Event::id).collect::<Vec<_>>(),
         [JobId(20_000)]
@@ -174,7 +213,6 @@ fn a_job_of_a_served_kind_is_found_among_many_of_others() {
 #[test]
 fn a_clock_set_back_takes_nothing_away_and_starts_nothing_early() {
     use crate::sample::job;
-    use sandhog_model::RecordAt;
     let mut ledger = Ledger::default();
     let mut later = job(2, "k", 1_000_000);
     later.due = UnixMs(1_500_000);
@@ -194,7 +232,6 @@ fn a_clock_set_back_takes_nothing_away_and_starts_nothing_early() {
 #[test]
 fn a_lease_is_overdue_only_when_nobody_renewed_it_for_the_lease_time() {
     use crate::sample::job;
-    use sandhog_model::RecordAt;
     let mut ledger = Ledger::default();
     for (id, mono) in [(1, 10), (2, 30)] {
         let enqueued = Event::Enqueued(Box::new(job(id, "k", 0)));

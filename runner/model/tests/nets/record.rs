@@ -32,7 +32,7 @@ fn settled(children: Vec<Job>, total: usize) -> Event {
     let mut report = report(1, 1, Outcome::Completed(output));
     report.children = children;
     let wish = Command::Settle(Box::new(report));
-    let decided = running().decide(&wish, now(10), 0);
+    let decided = running().decide(wish, now(10), 0);
     decided.expect("the holder is heard").remove(0)
 }
 
@@ -96,7 +96,7 @@ fn a_child_whose_id_is_taken_or_repeated_is_refused() {
     for (ids, taken) in [([1, 2], 1), ([3, 3], 3)] {
         let mut report = report(1, 1, Outcome::Completed(Output::default()));
         report.children = ids.map(|id| job(id, "k", 0)).to_vec();
-        let decided = running().decide(&Command::Settle(Box::new(report)), now(10), 0);
+        let decided = running().decide(Command::Settle(Box::new(report)), now(10), 0);
         assert_eq!(decided, Err(Rejected::IdTaken(JobId(taken))));
     }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-use sandhog_model::{Event, FailureKind, Ledger, RecordAt, Token, UnixMs};
+use sandhog_model::{Event, FailureKind, Ledger, Record, RecordAt, Token, UnixMs};
 
 use crate::{
     cases::{AT, HELD, ID, facts, states, wishes},
+    kept::facts_of_keeping,
     sample::now,
     snapshot,
 };
@@ -45,7 +46,14 @@ fn shown(ledger: &Ledger) -> String {
         )
     });
     let entries: Vec<String> = entries.collect();
-    format!("[{}] {:?}", entries.join("; "), ledger.counts(UnixMs(AT)))
+    let last_id = ledger.last_id().map_or(0, |id| id.0);
+    format!(
+        "[{}] {:?} last {last_id}/{} trimmed {}",
+        entries.join("; "),
+        ledger.counts(UnixMs(AT)),
+        ledger.last_token().0,
+        ledger.trimmed().0
+    )
 }
 
 #[test]
@@ -53,7 +61,8 @@ fn every_state_takes_every_fact_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
         let (token, number) = held(&ledger(&before));
-        for (name, fact) in facts(token, number) {
+        let kept = facts_of_keeping(ledger(&before).get(ID).as_ref());
+        for (name, fact) in facts(token, number).into_iter().chain(kept) {
             let mut ledger = ledger(&before);
             let unchanged = ledger.clone();
             let result = match ledger.evolve(&fact, RecordAt(500), 0) {
@@ -72,13 +81,57 @@ fn every_state_takes_every_fact_as_the_table_says() {
     snapshot::matches("facts.txt", &text);
 }
 
+/// Facts about job 10 in a log without its beginning, where the record before each lay.
+#[test]
+fn what_is_told_of_a_job_whose_first_records_are_gone_waits_for_all_of_it() {
+    let mut text = String::new();
+    let facts = facts(HELD, 1).into_iter().chain(facts_of_keeping(None));
+    for (name, event) in facts.filter(|(name, _)| *name != "enqueued") {
+        let mut ledger = Ledger::starting_at(RecordAt(101));
+        let trimmed = Event::Trimmed {
+            before: RecordAt(101),
+            at: UnixMs(AT),
+            last_id: Some(ID),
+            last_token: Token(2),
+        };
+        ledger.evolve(&trimmed, RecordAt(101), 0).expect("sound");
+        let whole = matches!(event, Event::Carried(_) | Event::Pruned { .. });
+        let previous = (!whole).then_some(RecordAt(100));
+        let record = Record { previous, event };
+        let unchanged = ledger.clone();
+        if let Err(unsound) = ledger.replay(&record, RecordAt(102), 0) {
+            assert_eq!(ledger, unchanged, "{name} was refused but changed");
+            writeln!(text, "{name} → refused: {unsound}").expect("a text grows");
+            continue;
+        }
+        let complete = ledger.clone().complete().map_err(|missing| missing.job);
+        // The record after it has one before it that is there, and says no more.
+        let hastened = Record {
+            previous: Some(RecordAt(102)),
+            event: Event::Hastened {
+                id: ID,
+                at: UnixMs(AT),
+            },
+        };
+        let next = ledger.clone().replay(&hastened, RecordAt(103), 0);
+        let next = next.map_err(|unsound| unsound.why);
+        writeln!(
+            text,
+            "{name} → {} {complete:?}, then {next:?}",
+            shown(&ledger)
+        )
+        .expect("a text grows");
+    }
+    snapshot::matches("late.txt", &text);
+}
+
 #[test]
 fn every_state_answers_every_wish_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states() {
         let ledger = ledger(&before);
         for (name, wish) in wishes(held(&ledger).0) {
-            let result = match ledger.decide(&wish, now(AT), 7) {
+            let result = match ledger.decide(wish, now(AT), 7) {
                 Ok(events) => events.iter().map(brief).collect::<Vec<_>>().join("; "),
                 Err(rejected) => format!("refused: {rejected}"),
             };

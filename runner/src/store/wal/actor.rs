@@ -142,7 +142,7 @@ impl Actor {
                 waiting.push(hold(reply, answer.map(only_ids)));
             }
             Wish::Claim(request, reply) => {
-                let answer = self.claim(&Command::Claim(request.clone()), request.max, now);
+                let answer = self.claim(request, now);
                 waiting.push(hold(reply, answer));
             }
             Wish::Checkpoint {
@@ -151,7 +151,7 @@ impl Actor {
                 bytes,
                 reply,
             } => {
-                let answer = self.one(&Command::Checkpoint { id, token, bytes }, now);
+                let answer = self.one(Command::Checkpoint { id, token, bytes }, now);
                 waiting.push(hold(reply, answer));
             }
             Wish::Settle(reports, reply) => {
@@ -206,13 +206,13 @@ impl Actor {
         }
     }
 
-    pub(super) fn one(&mut self, command: &Command, now: Now) -> Result<(), StoreError> {
+    pub(super) fn one(&mut self, command: Command, now: Now) -> Result<(), StoreError> {
         self.carry_out(command, now, false).map(|_| ())
     }
 
     pub(super) fn carry_out(
         &mut self,
-        command: &Command,
+        command: Command,
         now: Now,
         keep_reserve: bool,
     ) -> Result<Vec<JobId>, StoreError> {

@@ -197,8 +197,9 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         &run,
         log,
         |told| {
+            // All of it: what an open passes over is looked at here.
             ledger
-                .replay(&told.record, told.at(), 0)
+                .replay(&told.record()?, told.at(), 0)
                 .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
@@ -340,7 +341,7 @@ pub fn dump_on(
             if (told.segment, told.offset) < (from.segment, from.offset) {
                 return Ok(ControlFlow::Continue(()));
             }
-            Ok(tell(dumped(told)))
+            Ok(tell(dumped(&told)?))
         },
         |segment| {
             segment
@@ -357,16 +358,17 @@ pub fn dump_on(
     }
 }
 
-fn dumped(told: Told<'_>) -> DumpedRecord {
-    DumpedRecord {
+fn dumped(told: &Told<'_>) -> Result<DumpedRecord, String> {
+    let record = told.record()?;
+    Ok(DumpedRecord {
         file: told.path.to_path_buf(),
         segment: told.segment,
         offset: told.offset,
         sequence: told.sequence,
         bytes: told.frame_bytes,
-        id: Event::id(&told.record.event),
-        record: told.record,
-    }
+        id: Event::id(&record.event),
+        record,
+    })
 }
 
 fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {

@@ -165,7 +165,9 @@ impl Wal {
         let ids = on_blocking_thread(move || views::children(&known, before, |at| files.read(at)))
             .await?;
         let mut found = self.look(ids).await?;
-        found.retain(|known| views::matches(filter, &known.entry, known.state));
+        found.retain(|Known { entry, state, .. }| {
+            views::matches(filter, &entry.kind, &entry.queue, *state)
+        });
         Ok(found)
     }
 }

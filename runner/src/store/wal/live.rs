@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use sandhog_model::{Event, JobId, Ledger, RecordAt, Unsound, Verdict};
+use sandhog_model::{Fact, JobId, Ledger, RecordAt, Slim, Unsound, fact::Follows};
 
 use super::layout;
 
@@ -42,39 +42,39 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Let the ledger take a fact in, and weigh what changes with it. `bytes`: of its frame.
+    /// Let the ledger take a record in, and weigh what changes with it. `bytes`: of its frame.
     pub(super) fn take_in(
         &mut self,
         ledger: &mut Ledger,
-        event: &Event,
+        record: &Slim<'_>,
         at: RecordAt,
         bytes: u64,
-        evolve: impl FnOnce(&mut Ledger) -> Result<(), Unsound>,
+        mono: u64,
     ) -> Result<(), Unsound> {
-        let place = |id: &JobId| ledger.get(*id).map(|entry| entry.enqueued);
-        let left: Vec<RecordAt> = match event {
-            Event::Carried(carried) => place(&carried.job.id).into_iter().collect(),
-            Event::Deleted { id, .. } => place(id).into_iter().collect(),
-            Event::Pruned { ids, .. } => ids.iter().filter_map(place).collect(),
-            Event::Enqueued(_)
-            | Event::Leased { .. }
-            | Event::Checkpointed { .. }
-            | Event::Settled { .. }
-            | Event::Lost { .. }
-            | Event::Requeued { .. }
-            | Event::Hastened { .. }
-            | Event::Trimmed { .. }
-            | Event::Merged { .. } => Vec::new(),
+        let place = |id: &JobId| ledger.look(*id).map(|seen| seen.enqueued());
+        let left: Vec<RecordAt> = match &record.fact {
+            Fact::Carried(anew) => place(&anew.job.id).into_iter().collect(),
+            Fact::Deleted { id } => place(id).into_iter().collect(),
+            Fact::Pruned { ids } => ids.iter().filter_map(place).collect(),
+            Fact::Enqueued(_)
+            | Fact::Leased { .. }
+            | Fact::Checkpointed { .. }
+            | Fact::Settled { .. }
+            | Fact::Lost { .. }
+            | Fact::Requeued { .. }
+            | Fact::Hastened { .. }
+            | Fact::Trimmed { .. }
+            | Fact::Merged { .. } => Vec::new(),
         };
-        evolve(ledger)?;
+        ledger.take_in(record, at, mono)?;
         for place in left {
             self.leave(place);
         }
-        match event {
-            Event::Enqueued(_) | Event::Carried(_) => self.arrive(at, 1, bytes),
-            Event::Settled {
+        match &record.fact {
+            Fact::Enqueued(_) | Fact::Carried(_) => self.arrive(at, 1, bytes),
+            Fact::Settled {
                 id,
-                verdict,
+                follows,
                 children,
                 ..
             } => {
@@ -83,21 +83,21 @@ impl Live {
                 if count > 0 {
                     self.arrive(at, count as u32, theirs);
                 }
-                if !matches!(verdict, Verdict::PutBack { .. })
-                    && let Some(entry) = ledger.get(*id)
+                if !matches!(follows, Follows::PutBack { .. })
+                    && let Some(accepted) = ledger.look(*id).map(|seen| seen.enqueued())
                 {
-                    self.grow(entry.enqueued, bytes - theirs);
+                    self.grow(accepted, bytes - theirs);
                 }
             }
-            Event::Leased { .. }
-            | Event::Checkpointed { .. }
-            | Event::Lost { .. }
-            | Event::Requeued { .. }
-            | Event::Hastened { .. }
-            | Event::Deleted { .. }
-            | Event::Pruned { .. }
-            | Event::Trimmed { .. }
-            | Event::Merged { .. } => {}
+            Fact::Leased { .. }
+            | Fact::Checkpointed { .. }
+            | Fact::Lost { .. }
+            | Fact::Requeued { .. }
+            | Fact::Hastened { .. }
+            | Fact::Deleted { .. }
+            | Fact::Pruned { .. }
+            | Fact::Trimmed { .. }
+            | Fact::Merged { .. } => {}
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use sandhog_model::{Event, IdMint, JobId, Ledger, recover::Ending};
+use sandhog_model::{Fact, IdMint, JobId, Ledger, recover::Ending};
 use tokio::sync::{Notify, broadcast, watch};
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     live::Live,
     logs::{self, LookError, Misplaced},
     merge, reconcile,
-    replay::{self, Damage, Segment, Stopped, Told},
+    replay::{self, Damage, Segment, Stopped},
     run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
     writer::{Batch, Counters, Unstaged, Writer},
@@ -282,21 +282,19 @@ fn recover(
         log,
         |told| {
             let at = told.at();
-            let Told {
-                frame_bytes,
-                record,
-                ..
-            } = &told;
-            if let Event::Deleted { .. } | Event::Pruned { .. } = record.event {
-                gone.extend(record.event.ids().filter(|id| keep_gone(*id)));
+            let record = told.slim()?;
+            match &record.fact {
+                Fact::Deleted { id } if keep_gone(*id) => {
+                    gone.insert(*id);
+                }
+                Fact::Pruned { ids } => gone.extend(ids.iter().filter(|id| keep_gone(**id))),
+                Fact::Merged { log, .. } => {
+                    merged.insert((*log).to_owned());
+                }
+                _ => {}
             }
-            if let Event::Merged { log, .. } = &record.event {
-                merged.insert(log.clone());
-            }
-            live.take_in(&mut ledger, &record.event, at, *frame_bytes, |ledger| {
-                ledger.replay(record, at, mono)
-            })
-            .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
+            live.take_in(&mut ledger, &record, at, told.frame_bytes, mono)
+                .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
         |segment| {

@@ -41,7 +41,7 @@ pub(super) fn reconcile(
     writer.dead.remove(&gone).map_err(failed)?;
     write_missing_letters(writer)?;
     for (id, token) in writer.ledger.leases() {
-        match writer.carry_out(&Command::Lose { id, token }, now, false) {
+        match writer.carry_out(Command::Lose { id, token }, now, false) {
             Ok(_) => {}
             Err(Unstaged::Refused(error)) if !is_full(&error) => {
                 tracing::warn!(%id, %error, "a lease of the last run cannot be taken back");
@@ -124,9 +124,9 @@ fn burial(letter: Letter) -> Option<Event> {
 fn write_missing_letters(writer: &mut Writer) -> Result<(), Unstaged> {
     let missing: Vec<JobId> = writer
         .ledger
-        .newest(None)
-        .filter(|(id, entry)| {
-            matches!(entry.status, Status::Dead(_)) && writer.dead.token(*id) != Some(entry.token)
+        .seen(None)
+        .filter(|(id, seen)| {
+            matches!(seen.status(), Status::Dead(_)) && writer.dead.token(*id) != Some(seen.token())
         })
         .map(|(id, _)| id)
         .collect();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use sandhog_model::{
-    Record, RecordAt,
+    Record, RecordAt, Slim,
     codec::{FORMAT, HeaderVerdict, SegmentHeader},
     recover::{End, Ending, Expected, Scan},
 };
@@ -38,12 +38,22 @@ pub(super) struct Told<'a> {
     pub(super) offset: u64,
     pub(super) sequence: u64,
     pub(super) frame_bytes: u64,
-    pub(super) record: Record,
+    body: &'a [u8],
 }
 
-impl Told<'_> {
+impl<'a> Told<'a> {
     pub(super) fn at(&self) -> RecordAt {
         layout::place(self.segment, self.offset)
+    }
+
+    /// As much of it as the ledger needs.
+    pub(super) fn slim(&self) -> Result<Slim<'a>, String> {
+        frames::decode_slim(self.body)
+    }
+
+    /// All of it.
+    pub(super) fn record(&self) -> Result<Record, String> {
+        frames::decode_record(self.body)
     }
 }
 
@@ -111,7 +121,7 @@ pub(super) fn replay(
                 offset: found.offset as u64,
                 sequence: found.head.sequence,
                 frame_bytes: frames::framed_len(found.body.len()) as u64,
-                record: frames::decode_record(found.body).map_err(damage)?,
+                body: found.body,
             };
             records += 1;
             if tell(told).map_err(damage)?.is_break() {

@@ -1,6 +1,6 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
-use sandhog_model::{Amend, Command, JobId, Now, Rejected, State, Token};
+use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, State, Token};
 
 use super::{
     actor::{Actor, Each},
@@ -28,7 +28,7 @@ impl Actor {
         let mut done = 0;
         for one in all {
             let (id, command) = command(one);
-            let answer = match self.carry_out(&command, now, keep_reserve) {
+            let answer = match self.carry_out(command, now, keep_reserve) {
                 Ok(_) => {
                     done += 1;
                     Ok(())
@@ -57,14 +57,10 @@ impl Actor {
             .collect()
     }
 
-    pub(super) fn claim(
-        &mut self,
-        command: &Command,
-        max: usize,
-        now: Now,
-    ) -> Result<Leases, StoreError> {
+    pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
         self.writer.ledger.advance(now.wall);
-        let ids = self.carry_out(command, now, false)?;
+        let max = request.max;
+        let ids = self.carry_out(Command::Claim(request), now, false)?;
         let ledger = &self.writer.ledger;
         let leases: Vec<LeaseRef> = ids
             .into_iter()
@@ -102,7 +98,7 @@ impl Actor {
                 id: *id,
                 token: *token,
             };
-            match self.one(&command, now) {
+            match self.one(command, now) {
                 Ok(()) => lost += 1,
                 Err(error @ StoreError::Poisoned { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%id, %error, "a lost lease cannot be taken back yet"),
@@ -115,7 +111,7 @@ impl Actor {
     }
 
     pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {
-        let ids = self.carry_out(&Command::Amend(wish), now, false)?;
+        let ids = self.carry_out(Command::Amend(wish), now, false)?;
         Ok(ids
             .first()
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
@@ -129,7 +125,7 @@ impl Actor {
         // Letters of this batch are not listed yet: they are what makes others too many.
         let keep = keep.saturating_sub(self.writer.dead.staged());
         for id in self.writer.dead.beyond(keep) {
-            match self.carry_out(&Command::Amend(Amend::Delete(id)), now, false) {
+            match self.carry_out(Command::Amend(Amend::Delete(id)), now, false) {
                 Ok(_) => {
                     self.writer.counters.purged += 1;
                     tracing::warn!(%id, "dead letter deleted: more than the number to keep");
@@ -147,8 +143,8 @@ impl Actor {
         let entry = self.writer.ledger.get(id)?;
         Some(Known {
             id,
-            entry: entry.clone(),
             state: entry.state(now.wall),
+            entry,
         })
     }
 
@@ -160,16 +156,16 @@ impl Actor {
         now: Now,
     ) -> Scanned {
         let mut found = Vec::new();
-        for (seen, (id, entry)) in self.writer.ledger.newest(before).enumerate() {
-            let state = entry.state(now.wall);
-            if views::matches(filter, &entry, state) {
+        for (looked, (id, seen)) in self.writer.ledger.seen(before).enumerate() {
+            let state = seen.status().state(now.wall);
+            if views::matches(filter, seen.kind(), seen.queue(), state) {
                 found.push(Known {
                     id,
-                    entry: entry.clone(),
+                    entry: seen.entry(),
                     state,
                 });
             }
-            if found.len() == limit || seen + 1 == SCAN_ENTRIES {
+            if found.len() == limit || looked + 1 == SCAN_ENTRIES {
                 let resume = Some(id);
                 return Scanned { found, resume };
             }

@@ -1,6 +1,6 @@
 //! The read side's shapes, put together from index entries and the records they point to.
 
-use sandhog_model::{Attempt, Entry, FailureKind, JobId, Record, RecordAt, State};
+use sandhog_model::{Attempt, FailureKind, JobId, Record, RecordAt, State};
 
 use super::{
     history::{self, History, Origin},
@@ -10,16 +10,10 @@ use crate::store::{FailureRow, JobFilter, JobRow, JobView, StoreError, view::fai
 
 /// Whether a list with this filter shows the job. The parent is not in the index: see
 /// `Wal::jobs`.
-pub(super) fn matches(filter: &JobFilter, entry: &Entry, state: State) -> bool {
+pub(super) fn matches(filter: &JobFilter, kind: &str, queue: &str, state: State) -> bool {
     filter.state.is_none_or(|wanted| wanted == state)
-        && filter
-            .queue
-            .as_ref()
-            .is_none_or(|queue| **queue == *entry.queue)
-        && filter
-            .kind
-            .as_ref()
-            .is_none_or(|kind| **kind == *entry.kind)
+        && filter.queue.as_ref().is_none_or(|wanted| wanted == queue)
+        && filter.kind.as_ref().is_none_or(|wanted| wanted == kind)
 }
 
 /// A row of a list. Reads the job's records back to its latest attempt and the one that accepted

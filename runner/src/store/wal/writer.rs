@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use sandhog_model::{Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Verdict};
+use sandhog_model::{Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Slim, Verdict};
 use tokio::sync::{Notify, broadcast};
 
 use super::{Durability, history::History, live::Live, segments::Appender};
@@ -85,7 +85,7 @@ impl Writer {
     /// Decide a wish and take in what follows. `keep_reserve`: see [`Appender::reserve`].
     pub(super) fn carry_out(
         &mut self,
-        command: &Command,
+        command: Command,
         now: Now,
         keep_reserve: bool,
     ) -> Result<Vec<JobId>, Unstaged> {
@@ -119,8 +119,8 @@ impl Writer {
             Event::Carried(_) => None,
             _ => event
                 .id()
-                .and_then(|id| self.ledger.get(id))
-                .map(|entry| entry.latest),
+                .and_then(|id| self.ledger.look(id))
+                .map(|seen| seen.latest()),
         };
         let record = Record { previous, event };
         let mut body = std::mem::take(&mut self.batch.body);
@@ -139,11 +139,8 @@ impl Writer {
         self.batch.body = body;
         self.counters.appended += 1;
         self.batch.note(&record.event);
-        let event = &record.event;
         self.live
-            .take_in(&mut self.ledger, event, at, bytes, |ledger| {
-                ledger.evolve(event, at, now.mono)
-            })
+            .take_in(&mut self.ledger, &Slim::from(&record), at, bytes, now.mono)
             .map_err(|unsound| Unstaged::Poison(format!("job {}: {}", unsound.id, unsound.why)))?;
         Ok(at)
     }

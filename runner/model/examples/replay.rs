@@ -1,0 +1,108 @@
+//! What taking records in costs beside reading and checksumming the same bytes:
+//! `cargo run --release -p sandhog-model --example replay`
+
+use std::{error::Error, hint::black_box, time::Instant};
+
+use sandhog_model::{
+    Event, IdMint, KindDefaults, Ledger, NewJob, Record, RecordAt, Slim, UnixMs,
+    codec::{FrameHead, Seal, SegmentHeader, decode_record, decode_slim, encode_record},
+    recover::{Expected, Scan},
+};
+
+const JOBS: u64 = 1_000_000;
+const LOG: u128 = 7;
+
+/// One segment with a record for each job.
+fn segment() -> Result<Vec<u8>, Box<dyn Error>> {
+    let header = SegmentHeader {
+        format: 2,
+        log: LOG,
+        segment: 1,
+        first_sequence: 1,
+    };
+    let seal = Seal::new(LOG, 1);
+    let mut bytes = header.encode().to_vec();
+    let mut body = Vec::new();
+    let mut mint = IdMint::default();
+    for sequence in 1..=JOBS {
+        let now = UnixMs(1_790_000_000_000 + sequence / 20);
+        let new = NewJob {
+            kind: "thumbnail".into(),
+            payload: vec![7; 256],
+            ..NewJob::default()
+        };
+        let id = mint.next(
+            now,
+            u128::from(sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
+        );
+        let job = new.accept(id, now, &KindDefaults::default())?;
+        let record = Record {
+            previous: None,
+            event: Event::Enqueued(Box::new(job)),
+        };
+        body.clear();
+        encode_record(&record, &mut body)?;
+        let head = FrameHead {
+            sequence,
+            unsynced: 1,
+        };
+        if seal.encode(head, &body, &mut bytes).is_err() {
+            return Err("a body too long".into());
+        }
+    }
+    Ok(bytes)
+}
+
+fn scan(bytes: &[u8]) -> Scan<'_> {
+    Scan::new(
+        bytes,
+        Expected {
+            log: Some(LOG),
+            segment: 1,
+            first_sequence: Some(1),
+            last: true,
+        },
+    )
+}
+
+fn ms(what: &str, run: impl FnOnce()) {
+    let started = Instant::now();
+    run();
+    println!("{what}: {} ms", started.elapsed().as_millis());
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let bytes = segment()?;
+    println!("{JOBS} records, {} MB", bytes.len() / 1_000_000);
+    for _ in 0..3 {
+        ms("copied", || {
+            black_box(bytes.clone());
+        });
+        ms("checksummed", || {
+            black_box(scan(&bytes).count());
+        });
+        ms("and read as far as the ledger needs", || {
+            let slim = scan(&bytes).filter(|found| decode_slim(found.body).is_ok());
+            black_box(slim.count());
+        });
+        ms("and taken in", || {
+            let mut ledger = Ledger::default();
+            for found in scan(&bytes) {
+                let at = RecordAt(1 << 32 | found.offset as u64);
+                let slim: Slim<'_> = decode_slim(found.body).expect("sound");
+                ledger.take_in(&slim, at, 0).expect("sound");
+            }
+            black_box(ledger.len());
+        });
+        ms("the same with whole records", || {
+            let mut ledger = Ledger::default();
+            for found in scan(&bytes) {
+                let at = RecordAt(1 << 32 | found.offset as u64);
+                let record = decode_record(found.body).expect("sound");
+                ledger.replay(&record, at, 0).expect("sound");
+            }
+            black_box(ledger.len());
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,350 @@
+//! Facts as far as the ledger needs them: no payloads, no logs, nothing owned. An [`Event`] at hand
+//! and a record read from disk both become one, so that a live run and a recovery follow the same
+//! rules.
+
+use alloc::{borrow::Cow, vec::Vec};
+
+use crate::{
+    attempt::Attempt,
+    carried::Carried,
+    event::{Event, Record, RecordAt, Verdict},
+    id::{JobId, Token},
+    job::Job,
+    ledger::Status,
+    outcome::FailureKind,
+    time::UnixMs,
+};
+
+/// A [`Record`] as far as the ledger needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slim<'a> {
+    /// The job's record before this one.
+    pub previous: Option<RecordAt>,
+    /// The fact.
+    pub fact: Fact<'a>,
+}
+
+/// An [`Event`] as far as the ledger needs it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fact<'a> {
+    /// See [`Event::Enqueued`].
+    Enqueued(Accepted<'a>),
+    /// See [`Event::Leased`].
+    Leased {
+        /// The job.
+        id: JobId,
+        /// The lease.
+        token: Token,
+        /// When.
+        at: UnixMs,
+    },
+    /// See [`Event::Checkpointed`].
+    Checkpointed {
+        /// The job.
+        id: JobId,
+        /// The lease.
+        token: Token,
+    },
+    /// See [`Event::Settled`].
+    Settled {
+        /// The job.
+        id: JobId,
+        /// The attempt that ended.
+        attempt: Ended,
+        /// What follows for the job.
+        follows: Follows,
+        /// The jobs it enqueued.
+        children: Vec<Accepted<'a>>,
+    },
+    /// See [`Event::Lost`].
+    Lost {
+        /// The job.
+        id: JobId,
+        /// The lease that is gone.
+        token: Token,
+        /// When it was noticed.
+        at: UnixMs,
+        /// The attempt that the history keeps, when this loss buried the job.
+        buried: Option<Ended>,
+    },
+    /// See [`Event::Requeued`].
+    Requeued {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// Whether it came from the dead letters.
+        from_dead: bool,
+    },
+    /// See [`Event::Hastened`].
+    Hastened {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
+    /// See [`Event::Deleted`].
+    Deleted {
+        /// The job.
+        id: JobId,
+    },
+    /// See [`Event::Carried`].
+    Carried(Anew<'a>),
+    /// See [`Event::Pruned`].
+    Pruned {
+        /// The jobs.
+        ids: Cow<'a, [JobId]>,
+    },
+    /// See [`Event::Trimmed`].
+    Trimmed {
+        /// The place.
+        before: RecordAt,
+        /// The largest id seen.
+        last_id: Option<JobId>,
+        /// The largest token given.
+        last_token: Token,
+    },
+    /// See [`Event::Merged`].
+    Merged {
+        /// The other log's id, as the name of its directory.
+        log: &'a str,
+        /// The largest token given there.
+        last_token: Token,
+    },
+}
+
+/// A [`Job`] as far as the ledger needs it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Accepted<'a> {
+    /// Its id.
+    pub id: JobId,
+    /// Which handler runs it.
+    pub kind: &'a str,
+    /// Which queue it waits in.
+    pub queue: &'a str,
+    /// Higher runs first.
+    pub priority: i16,
+    /// When it was accepted.
+    pub enqueued_at: UnixMs,
+    /// Not to be run before this.
+    pub due: UnixMs,
+    /// Attempts in all.
+    pub max_attempts: u32,
+}
+
+/// An [`Attempt`] as far as the ledger needs it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ended {
+    /// Its number.
+    pub number: u32,
+    /// The lease it ran under.
+    pub token: Token,
+    /// When it ended.
+    pub ended_at: UnixMs,
+    /// How it failed, if it did.
+    pub failure: Option<FailureKind>,
+}
+
+/// A [`Verdict`] as far as the ledger needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// See [`Verdict::Completed`].
+    Completed,
+    /// See [`Verdict::Retry`].
+    Retry {
+        /// When it is due.
+        due: UnixMs,
+    },
+    /// See [`Verdict::Snoozed`].
+    Snoozed {
+        /// When it is due.
+        due: UnixMs,
+    },
+    /// See [`Verdict::PutBack`].
+    PutBack {
+        /// When it is due.
+        due: UnixMs,
+    },
+    /// See [`Verdict::Discarded`].
+    Discarded,
+    /// See [`Verdict::Dead`].
+    Dead,
+}
+
+/// A [`Carried`] job as far as the ledger needs it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Anew<'a> {
+    /// The job as it was accepted.
+    pub job: Accepted<'a>,
+    /// When this was written.
+    pub at: UnixMs,
+    /// Where it is in its life.
+    pub status: Status,
+    /// Attempts used.
+    pub attempts: u32,
+    /// How often its lease was lost.
+    pub losses: u32,
+    /// The latest lease.
+    pub token: Token,
+    /// How the latest attempt failed, if it did.
+    pub failure: Option<FailureKind>,
+    /// Whether a checkpoint is in it.
+    pub checkpoint: bool,
+}
+
+impl Fact<'_> {
+    /// The job the fact is about, if it is about one.
+    #[must_use]
+    pub fn id(&self) -> Option<JobId> {
+        match self {
+            Self::Enqueued(job) => Some(job.id),
+            Self::Carried(anew) => Some(anew.job.id),
+            Self::Leased { id, .. }
+            | Self::Checkpointed { id, .. }
+            | Self::Settled { id, .. }
+            | Self::Lost { id, .. }
+            | Self::Requeued { id, .. }
+            | Self::Hastened { id, .. }
+            | Self::Deleted { id } => Some(*id),
+            Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
+        }
+    }
+
+    /// Every job the fact is about: the one it names, those it accepted besides, those it forgot.
+    pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
+        let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
+            Self::Settled { children, .. } => (children, &[]),
+            Self::Pruned { ids } => (&[], ids),
+            Self::Enqueued(_)
+            | Self::Leased { .. }
+            | Self::Checkpointed { .. }
+            | Self::Lost { .. }
+            | Self::Requeued { .. }
+            | Self::Hastened { .. }
+            | Self::Deleted { .. }
+            | Self::Carried(_)
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => (&[], &[]),
+        };
+        self.id()
+            .into_iter()
+            .chain(children.iter().map(|job| job.id))
+            .chain(pruned.iter().copied())
+    }
+}
+
+impl<'a> From<&'a Record> for Slim<'a> {
+    fn from(record: &'a Record) -> Self {
+        Self {
+            previous: record.previous,
+            fact: Fact::from(&record.event),
+        }
+    }
+}
+
+impl<'a> From<&'a Event> for Fact<'a> {
+    fn from(event: &'a Event) -> Self {
+        match *event {
+            Event::Enqueued(ref job) => Self::Enqueued(Accepted::from(&**job)),
+            Event::Leased { id, token, at } => Self::Leased { id, token, at },
+            Event::Checkpointed { id, token, .. } => Self::Checkpointed { id, token },
+            Event::Settled {
+                id,
+                ref attempt,
+                ref verdict,
+                ref children,
+            } => Self::Settled {
+                id,
+                attempt: Ended::from(&**attempt),
+                follows: Follows::from(verdict),
+                children: children.iter().map(Accepted::from).collect(),
+            },
+            Event::Lost {
+                id,
+                token,
+                at,
+                ref buried,
+            } => Self::Lost {
+                id,
+                token,
+                at,
+                buried: buried.as_deref().map(Ended::from),
+            },
+            Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
+            Event::Hastened { id, at } => Self::Hastened { id, at },
+            Event::Deleted { id, .. } => Self::Deleted { id },
+            Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
+            Event::Pruned { ref ids, .. } => Self::Pruned {
+                ids: Cow::Borrowed(ids),
+            },
+            Event::Trimmed {
+                before,
+                last_id,
+                last_token,
+                ..
+            } => Self::Trimmed {
+                before,
+                last_id,
+                last_token,
+            },
+            Event::Merged {
+                ref log,
+                last_token,
+                ..
+            } => Self::Merged { log, last_token },
+        }
+    }
+}
+
+impl<'a> From<&'a Job> for Accepted<'a> {
+    fn from(job: &'a Job) -> Self {
+        Self {
+            id: job.id,
+            kind: &job.kind,
+            queue: &job.queue,
+            priority: job.priority,
+            enqueued_at: job.enqueued_at,
+            due: job.due,
+            max_attempts: job.retry.max_attempts(),
+        }
+    }
+}
+
+impl From<&Attempt> for Ended {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            number: attempt.number,
+            token: attempt.token,
+            ended_at: attempt.ended_at,
+            failure: attempt.failure.as_ref().map(|failure| failure.kind),
+        }
+    }
+}
+
+impl From<&Verdict> for Follows {
+    fn from(verdict: &Verdict) -> Self {
+        match *verdict {
+            Verdict::Completed(_) => Self::Completed,
+            Verdict::Retry { due } => Self::Retry { due },
+            Verdict::Snoozed { due } => Self::Snoozed { due },
+            Verdict::PutBack { due, .. } => Self::PutBack { due },
+            Verdict::Discarded { .. } => Self::Discarded,
+            Verdict::Dead => Self::Dead,
+        }
+    }
+}
+
+impl<'a> From<&'a Carried> for Anew<'a> {
+    fn from(carried: &'a Carried) -> Self {
+        Self {
+            job: Accepted::from(&carried.job),
+            at: carried.at,
+            status: carried.status,
+            attempts: carried.attempts,
+            losses: carried.losses,
+            token: carried.token,
+            failure: carried.failure,
+            checkpoint: carried.checkpoint.is_some(),
+        }
+    }
+}
