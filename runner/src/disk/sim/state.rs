@@ -29,8 +29,9 @@ type Names = BTreeMap<PathBuf, Node>;
 #[derive(Debug, Clone)]
 enum NameOp {
     Make(PathBuf, Node),
-    Rename(PathBuf, PathBuf),
-    Remove(PathBuf),
+    Rename(PathBuf, PathBuf, Node),
+    /// The name is taken from this file, not from another that has it by then.
+    Remove(PathBuf, Node),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -45,7 +46,7 @@ pub(super) struct State {
 impl NameOp {
     fn dir(&self) -> Option<&Path> {
         match self {
-            Self::Make(path, _) | Self::Rename(_, path) | Self::Remove(path) => path.parent(),
+            Self::Make(path, _) | Self::Rename(_, path, _) | Self::Remove(path, _) => path.parent(),
         }
     }
 
@@ -54,13 +55,16 @@ impl NameOp {
             Self::Make(path, node) => {
                 names.insert(path.clone(), *node);
             }
-            Self::Rename(from, to) => {
-                if let Some(node) = names.remove(from) {
-                    names.insert(to.clone(), node);
+            Self::Rename(from, to, node) => {
+                if names.get(from) == Some(node) {
+                    names.remove(from);
                 }
+                names.insert(to.clone(), *node);
             }
-            Self::Remove(path) => {
-                names.remove(path);
+            Self::Remove(path, node) => {
+                if names.get(path) == Some(node) {
+                    names.remove(path);
+                }
             }
         }
     }
@@ -193,14 +197,14 @@ impl State {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Option<()> {
-        self.find(from)?;
-        self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf()));
+        let node = Node::File(self.find(from)?);
+        self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf(), node));
         Some(())
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> Option<()> {
-        self.find(path)?;
-        self.change(NameOp::Remove(path.to_path_buf()));
+        let node = Node::File(self.find(path)?);
+        self.change(NameOp::Remove(path.to_path_buf(), node));
         Some(())
     }
 
@@ -217,24 +221,24 @@ impl State {
     /// The state a start after a power loss finds.
     pub(super) fn after_crash(&self, unsynced: Unsynced) -> Self {
         let mut chance = Chance(match unsynced {
-            Unsynced::BySector(seed) => seed,
+            Unsynced::BySector(seed) | Unsynced::Scattered(seed) => seed,
             Unsynced::Dropped | Unsynced::Kept => 0,
         });
         let mut keep = || match unsynced {
             Unsynced::Dropped => false,
             Unsynced::Kept => true,
-            Unsynced::BySector(_) => chance.next() & 1 == 1,
+            Unsynced::BySector(_) | Unsynced::Scattered(_) => chance.next() & 1 == 1,
         };
         let mut names = self.durable.clone();
         for op in &self.unsynced {
-            // A journal writes changes of names in their order, so what is lost is the last part.
-            let first_lost = match unsynced {
-                Unsynced::Dropped => true,
-                Unsynced::Kept => false,
-                Unsynced::BySector(_) => !keep() && !keep(),
-            };
-            if first_lost {
-                break;
+            match unsynced {
+                Unsynced::Dropped => break,
+                Unsynced::Kept => {}
+                // A journal writes changes of names in their order: the last part is lost.
+                Unsynced::BySector(_) if !keep() && !keep() => break,
+                Unsynced::BySector(_) => {}
+                Unsynced::Scattered(_) if !keep() => continue,
+                Unsynced::Scattered(_) => {}
             }
             op.apply(&mut names);
         }

@@ -7,4 +7,5 @@ mod dead;
 mod faults;
 mod halves;
 mod opening;
+mod seeds;
 mod stage;
