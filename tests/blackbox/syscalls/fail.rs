@@ -167,6 +167,13 @@ fn t10_a_letter_that_was_written_in_part_is_written_whole_later() {
         &format!("letters cut by a limit; the runner ended with {status}"),
     );
     drop(traced);
+    // The part is not left behind the last letter.
+    let report = home.run(&["log", "check", "-o", "json"]).exits(0).json();
+    assert_eq!(
+        report["findings"].as_array().map(Vec::len),
+        Some(0),
+        "{report}"
+    );
     audit::audit(&home, &promised, "a letter written in part");
 }
 

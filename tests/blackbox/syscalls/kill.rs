@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use sandhog_kit::long;
+use sandhog_kit::{Home, long};
 
 use super::{
     audit,
@@ -31,6 +31,9 @@ fn killed_at(calls: &str) {
         traced.ask();
         let status = traced.end();
         let killed = status.signal() == Some(9);
+        if killed {
+            killed_again(&home, 1 + at % 4);
+        }
         audit::audit(&home, &promised, &format!("killed at {calls} number {at}"));
         if !killed {
             break;
@@ -43,6 +46,16 @@ fn killed_at(calls: &str) {
         "T7",
         &format!("{kills} kills at {calls}, the last before {at}, nothing lost"),
     );
+}
+
+/// Kills the start that follows, at its n-th call of any kind or when it has come up.
+fn killed_again(home: &Home, at: u64) {
+    let calls = "pwrite64,fdatasync,fsync,rename,unlink";
+    let mut options = strace::store_paths(home);
+    options.push(format!("--trace={calls}"));
+    options.push(format!("--inject={calls}:signal=KILL:when={at}"));
+    let mut traced = Traced::start(home, &options);
+    let _ = traced.ready();
 }
 
 #[test]

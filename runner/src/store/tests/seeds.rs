@@ -25,6 +25,13 @@ fn long() -> bool {
     std::env::var_os("SANDHOG_LONG").is_some_and(|value| value == "1")
 }
 
+/// A line for the table that `SANDHOG_TABLE=1` asks for.
+fn told(what: &str) {
+    if std::env::var_os("SANDHOG_TABLE").is_some() {
+        println!("T2: {what}, nothing lost");
+    }
+}
+
 /// How the next start finds the disk.
 fn left(disk: &SimDisk, chance: &mut Chance) -> (SimDisk, String) {
     let seed = chance.next();
@@ -85,7 +92,11 @@ fn random_histories_with_crashes_lose_nothing_that_was_answered() {
     let given = std::env::var("SANDHOG_SEED").ok();
     match given.and_then(|seed| seed.parse().ok()) {
         Some(seed) => run(seed),
-        None => run_all(1..=if long() { 10_000 } else { 250 }),
+        None => {
+            let seeds = if long() { 10_000 } else { 250 };
+            run_all(1..=seeds);
+            told(&format!("{seeds} seeds of {CRASHES} crashes each"));
+        }
     }
 }
 
@@ -106,10 +117,13 @@ fn a_crash_at_each_of_the_first_operations_of_one_history_loses_nothing() {
                 _ if way % 2 == 0 => Unsynced::Scattered(chance.next()),
                 _ => Unsynced::BySector(chance.next()),
             };
-            let told = format!("operation {at}, {unsynced:?}");
+            let crash = format!("operation {at}, {unsynced:?}");
             let stage = stage.moved_to(&disk.after_crash(unsynced));
-            author.audit(&stage, &told);
-            author.finish(&stage, &told);
+            author.audit(&stage, &crash);
+            author.finish(&stage, &crash);
         }
     }
+    told(&format!(
+        "{ways} ways to lose at each of {operations} operations"
+    ));
 }
