@@ -178,7 +178,7 @@ fn nothing_acknowledged_is_lost_and_nothing_ends_twice() {
     );
     if std::env::var_os("SANDHOG_TABLE").is_some() {
         println!(
-            "{rounds} rounds, {} acknowledged, {} jobs, 0 lost, 0 ended twice, seed {seed}",
+            "T1: {rounds} rounds, {} acknowledged, {} jobs, 0 lost, 0 ended twice, seed {seed}",
             ids.len(),
             jobs.len()
         );

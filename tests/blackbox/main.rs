@@ -1,8 +1,10 @@
 //! The program from outside: what a user types and what comes of it, on real processes and files.
 
+mod backup;
 mod cli;
 mod crash;
 mod dead;
+mod fixtures;
 mod format;
 mod happy;
 mod hostile;
@@ -11,6 +13,7 @@ mod owner;
 mod plugin_new;
 mod reload;
 mod retry;
+mod syscalls;
 mod values;
 
 /// The program under test.

@@ -6,6 +6,7 @@ mod guests;
 mod inputs;
 mod process;
 mod result;
+mod strace;
 mod summary;
 mod test;
 mod toolchain;

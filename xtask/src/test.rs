@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{lay_guests, process};
+use crate::{lay_guests, process, strace};
 
 /// What came of a step.
 struct Step {
@@ -20,8 +20,10 @@ struct Step {
 }
 
 /// Runs everything. A step that fails does not keep the later ones from running, except that
-/// nothing can be tried without the guests.
+/// nothing can be tried without the guests. With `SANDHOG_TABLE=1` the lines of the table of faults
+/// are gathered at the end.
 pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
+    let mut table = Vec::new();
     let mut steps = vec![timed("guests", || lay_guests(root).map(|()| (0, 0)))];
     if steps[0].why.is_none() {
         steps.push(timed("format", || {
@@ -45,14 +47,23 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         steps.push(timed("runner", || {
             process::build_runner(root).map(|_| (0, 0))
         }));
+        steps.push(timed("strace", || strace::prepare().map(|()| (0, 0))));
+        let wants_table = std::env::var_os("SANDHOG_TABLE").is_some();
         steps.push(timed("tests", || {
             let mut test = process::cargo(root);
             test.args(["test", "--workspace", "--no-fail-fast"]);
             if long {
                 test.env("SANDHOG_LONG", "1");
             }
-            counted(&mut test)
+            if wants_table {
+                test.args(["--", "--show-output"]);
+            }
+            counted(&mut test, &mut table)
         }));
+    }
+    table.sort_by_key(|line| row_number(line));
+    for line in &table {
+        println!("{line}");
     }
     summary(&steps)
 }
@@ -120,7 +131,7 @@ fn timed(name: &'static str, step: impl FnOnce() -> Result<(u64, u64), String>) 
 }
 
 /// Runs tests with their output shown and counts them off the `test result:` lines.
-fn counted(command: &mut Command) -> Result<(u64, u64), String> {
+fn counted(command: &mut Command, table: &mut Vec<String>) -> Result<(u64, u64), String> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -131,6 +142,9 @@ fn counted(command: &mut Command) -> Result<(u64, u64), String> {
         let line = line.map_err(|e| format!("cannot read what cargo test says: {e}"))?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
+        if row_number(&line).is_some() {
+            table.push(line.to_string());
+        }
         if let Some((good, bad)) = result_line(&line) {
             passed += good;
             failed += bad;
@@ -146,6 +160,12 @@ fn counted(command: &mut Command) -> Result<(u64, u64), String> {
         ));
     }
     Ok((passed, failed))
+}
+
+/// The number of a line of the table: 7 of `T7: 8 kills …`.
+fn row_number(line: &str) -> Option<u32> {
+    let row = line.strip_prefix('T')?.split_once(": ")?.0;
+    row.trim_end_matches('b').parse().ok()
 }
 
 /// `test result: ok. 12 passed; 0 failed; …` as (12, 0).
@@ -188,7 +208,7 @@ fn summary(steps: &[Step]) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, result_line};
+    use super::{counted, result_line, row_number};
     use std::process::Command;
 
     #[test]
@@ -204,8 +224,19 @@ mod tests {
     }
 
     #[test]
+    fn lines_of_the_table_are_gathered() {
+        assert_eq!(row_number("T2b: 41 acknowledgements"), Some(2));
+        assert_eq!(row_number("T14: 3 MiB"), Some(14));
+        assert_eq!(row_number("Testing: no"), None);
+        let (mut table, script) = (Vec::new(), "echo 'T7: x'; echo other");
+        let counts = counted(Command::new("sh").args(["-c", script]), &mut table);
+        assert_eq!((counts, table), (Ok((0, 0)), vec!["T7: x".to_owned()]));
+    }
+
+    #[test]
     fn a_program_that_dies_is_a_failure_though_no_line_says_so() {
-        let shell = |script: &str| counted(Command::new("sh").args(["-c", script]));
+        let shell =
+            |script: &str| counted(Command::new("sh").args(["-c", script]), &mut Vec::new());
         let two = "echo 'test result: ok. 2 passed; 0 failed;'";
         assert_eq!(shell(two), Ok((2, 0)));
         assert!(shell(&format!("{two}; exit 101")).is_err());

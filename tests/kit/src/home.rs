@@ -56,7 +56,8 @@ fn built(path: &str) -> PathBuf {
 }
 
 impl Home {
-    /// Empty folders, a config whose retries are quick, and the program at this path.
+    /// Empty folders, a config whose retries are quick, and the program at this path, or the one
+    /// that `SANDHOG_BIN` names: a release build, an older one.
     ///
     /// # Panics
     ///
@@ -65,7 +66,7 @@ impl Home {
     pub fn new(program: &str) -> Self {
         let folder = TempDir::with_prefix("sandhog-").expect("a temporary folder can be made");
         let home = Self {
-            program: program.into(),
+            program: std::env::var_os("SANDHOG_BIN").map_or_else(|| program.into(), PathBuf::from),
             folder,
         };
         fs::create_dir(home.plugins()).expect("the plugin folder can be made");

@@ -11,6 +11,9 @@ pub enum Unsynced {
     Kept,
     /// Each 512-byte sector by itself, and some first part of the names, by chance from a seed.
     BySector(u64),
+    /// Each 512-byte sector and each change of a name by itself, by chance from a seed: a file
+    /// system without a journal, where a later rename may be there and an earlier removal not.
+    Scattered(u64),
 }
 
 /// The operations that can be made to fail.

@@ -29,8 +29,9 @@ type Names = BTreeMap<PathBuf, Node>;
 #[derive(Debug, Clone)]
 enum NameOp {
     Make(PathBuf, Node),
-    Rename(PathBuf, PathBuf),
-    Remove(PathBuf),
+    Rename(PathBuf, PathBuf, Node),
+    /// The name is taken from this file, not from another that has it by then.
+    Remove(PathBuf, Node),
 }
 
 #[derive(Debug, Clone, Default)]
@@ -45,7 +46,7 @@ pub(super) struct State {
 impl NameOp {
     fn dir(&self) -> Option<&Path> {
         match self {
-            Self::Make(path, _) | Self::Rename(_, path) | Self::Remove(path) => path.parent(),
+            Self::Make(path, _) | Self::Rename(_, path, _) | Self::Remove(path, _) => path.parent(),
         }
     }
 
@@ -54,26 +55,31 @@ impl NameOp {
             Self::Make(path, node) => {
                 names.insert(path.clone(), *node);
             }
-            Self::Rename(from, to) => {
+            Self::Rename(from, to, Node::Dir) => {
                 // A directory takes along all that is in it.
                 let moved: Vec<PathBuf> = names
                     .keys()
-                    .filter(|path| path.starts_with(from))
+                    .filter(|path| path.starts_with(from) && *path != from)
                     .cloned()
                     .collect();
                 for path in moved {
                     if let (Some(node), Ok(rest)) = (names.remove(&path), path.strip_prefix(from)) {
-                        let path = if path == *from {
-                            to.clone()
-                        } else {
-                            to.join(rest)
-                        };
-                        names.insert(path, node);
+                        names.insert(to.join(rest), node);
                     }
                 }
+                names.remove(from);
+                names.insert(to.clone(), Node::Dir);
             }
-            Self::Remove(path) => {
-                names.remove(path);
+            Self::Rename(from, to, node) => {
+                if names.get(from) == Some(node) {
+                    names.remove(from);
+                }
+                names.insert(to.clone(), *node);
+            }
+            Self::Remove(path, node) => {
+                if names.get(path) == Some(node) {
+                    names.remove(path);
+                }
             }
         }
     }
@@ -206,20 +212,20 @@ impl State {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Option<()> {
-        self.seen.get(from)?;
-        self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf()));
+        let node = *self.seen.get(from)?;
+        self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf(), node));
         Some(())
     }
 
     pub(super) fn remove(&mut self, path: &Path) -> Option<()> {
-        self.find(path)?;
-        self.change(NameOp::Remove(path.to_path_buf()));
+        let node = Node::File(self.find(path)?);
+        self.change(NameOp::Remove(path.to_path_buf(), node));
         Some(())
     }
 
     pub(super) fn remove_dir(&mut self, dir: &Path) -> Option<()> {
         self.seen.get(dir).filter(|node| **node == Node::Dir)?;
-        self.change(NameOp::Remove(dir.to_path_buf()));
+        self.change(NameOp::Remove(dir.to_path_buf(), Node::Dir));
         Some(())
     }
 
@@ -236,24 +242,24 @@ impl State {
     /// The state a start after a power loss finds.
     pub(super) fn after_crash(&self, unsynced: Unsynced) -> Self {
         let mut chance = Chance(match unsynced {
-            Unsynced::BySector(seed) => seed,
+            Unsynced::BySector(seed) | Unsynced::Scattered(seed) => seed,
             Unsynced::Dropped | Unsynced::Kept => 0,
         });
         let mut keep = || match unsynced {
             Unsynced::Dropped => false,
             Unsynced::Kept => true,
-            Unsynced::BySector(_) => chance.next() & 1 == 1,
+            Unsynced::BySector(_) | Unsynced::Scattered(_) => chance.next() & 1 == 1,
         };
         let mut names = self.durable.clone();
         for op in &self.unsynced {
-            // A journal writes changes of names in their order, so what is lost is the last part.
-            let first_lost = match unsynced {
-                Unsynced::Dropped => true,
-                Unsynced::Kept => false,
-                Unsynced::BySector(_) => !keep() && !keep(),
-            };
-            if first_lost {
-                break;
+            match unsynced {
+                Unsynced::Dropped => break,
+                Unsynced::Kept => {}
+                // A journal writes changes of names in their order: the last part is lost.
+                Unsynced::BySector(_) if !keep() && !keep() => break,
+                Unsynced::BySector(_) => {}
+                Unsynced::Scattered(_) if !keep() => continue,
+                Unsynced::Scattered(_) => {}
             }
             op.apply(&mut names);
         }
