@@ -1,9 +1,10 @@
 //! The nets under the rules: a table of every state and fact, random histories, an auditor that
-//! predicts the answers, every row of the recovery table, and the edges of retries and bounds.
+//! predicts the answers, every record's bytes, every row of the recovery table, and the edges of retries and bounds.
 
 mod accept;
 mod auditor;
 mod cases;
+mod golden;
 mod history;
 mod predict;
 mod random;

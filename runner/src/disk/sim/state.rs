@@ -55,8 +55,21 @@ impl NameOp {
                 names.insert(path.clone(), *node);
             }
             Self::Rename(from, to) => {
-                if let Some(node) = names.remove(from) {
-                    names.insert(to.clone(), node);
+                // A directory takes along all that is in it.
+                let moved: Vec<PathBuf> = names
+                    .keys()
+                    .filter(|path| path.starts_with(from))
+                    .cloned()
+                    .collect();
+                for path in moved {
+                    if let (Some(node), Ok(rest)) = (names.remove(&path), path.strip_prefix(from)) {
+                        let path = if path == *from {
+                            to.clone()
+                        } else {
+                            to.join(rest)
+                        };
+                        names.insert(path, node);
+                    }
                 }
             }
             Self::Remove(path) => {
@@ -193,7 +206,7 @@ impl State {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Option<()> {
-        self.find(from)?;
+        self.seen.get(from)?;
         self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf()));
         Some(())
     }
@@ -201,6 +214,12 @@ impl State {
     pub(super) fn remove(&mut self, path: &Path) -> Option<()> {
         self.find(path)?;
         self.change(NameOp::Remove(path.to_path_buf()));
+        Some(())
+    }
+
+    pub(super) fn remove_dir(&mut self, dir: &Path) -> Option<()> {
+        self.seen.get(dir).filter(|node| **node == Node::Dir)?;
+        self.change(NameOp::Remove(dir.to_path_buf()));
         Some(())
     }
 

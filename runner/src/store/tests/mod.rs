@@ -6,5 +6,6 @@ mod damage;
 mod dead;
 mod faults;
 mod halves;
+mod merging;
 mod opening;
 mod stage;
