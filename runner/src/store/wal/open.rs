@@ -119,7 +119,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
     let log = choose_log(&*disk, &options)?;
     let dir = layout::log_dir(&options.data, log);
-    let recovered = recover(&*disk, &options, log)?;
+    let recovered = recover(&*disk, &options, log, &dead)?;
     let files = Arc::new(SegmentFiles::new(log));
     for number in replay::segments(&*disk, &dir)? {
         let path = layout::segment_path(&dir, number);
@@ -155,7 +155,8 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         writer,
         poison: watch::Sender::new(None),
         lease_ms: options.lease_ms,
-        max_letters: options.max_letters,
+        letters: options.letters,
+        purge_due: true,
         torn_tail_bytes: recovered.torn_tail_bytes,
         _lock: lock,
     };
@@ -237,7 +238,12 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
     }
 }
 
-fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovered, OpenError> {
+fn recover(
+    disk: &dyn Disk,
+    options: &WalOptions,
+    log: LogId,
+    dead: &DeadStore,
+) -> Result<Recovered, OpenError> {
     let mono = options.clock.now().mono;
     let mut ledger = Ledger::default();
     let mut deleted = HashSet::new();
@@ -255,6 +261,11 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
             let at = told.at();
             if let Event::Deleted { id, .. } = told.record.event {
                 deleted.insert(id);
+            }
+            // They ended after they were brought back: a letter of theirs is one that its removal
+            // did not reach.
+            if let Event::Pruned { ids, .. } = &told.record.event {
+                deleted.extend(ids.iter().filter(|id| dead.token(**id).is_some()));
             }
             ledger
                 .evolve(&told.record.event, at, mono)
