@@ -1,5 +1,7 @@
 //! A store and an engine that keep jobs in a map, for the tests of the doors.
 
+mod dead;
+
 use std::{
     collections::BTreeMap,
     future::Future,
@@ -13,14 +15,16 @@ use sandhog_model::{
 };
 use tokio::sync::{Notify, broadcast};
 
+use self::dead::broken_row;
 use crate::{
     api::Ctx,
     clock::SystemClock,
     engine::{Running, WorkerRow},
     plugin::{Catalog, KindInfo, LiveView, Plugin, Progress},
     store::{
-        Answer, Claimed, DeadRow, FailureRow, Inspect, JobChange, JobFilter, JobRow, JobView, Page,
-        PageRequest, QueueRow, Store, StoreError, StoreStats,
+        Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
+        JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
+        PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
     },
 };
 
@@ -35,6 +39,7 @@ struct Inner {
     mint: IdMint,
     jobs: BTreeMap<JobId, JobView>,
     full: bool,
+    broken: Option<(u64, Vec<u8>)>,
 }
 
 /// A failed attempt as a trap leaves it, with text that must not reach a terminal as it is.
@@ -128,22 +133,6 @@ impl Double {
         });
     }
 
-    pub(crate) fn dies(&self, id: JobId) {
-        self.ends(id, State::Dead, |view| {
-            let attempt = trapped();
-            let failure = attempt.failure.clone().unwrap();
-            view.row.attempt = 1;
-            view.row.digest = Some(attempt.digest.clone());
-            view.row.failure = Some(FailureRow {
-                kind: failure.kind,
-                cause: failure.cause.clone(),
-                hint: failure.hint.clone(),
-            });
-            view.failure = Some(failure);
-            view.attempts.push(attempt);
-        });
-    }
-
     fn ends(&self, id: JobId, state: State, change: impl FnOnce(&mut JobView)) {
         let mut inner = self.inner.lock().unwrap();
         let view = inner.jobs.get_mut(&id).unwrap();
@@ -216,19 +205,27 @@ impl Inspect for Double {
         now(Ok(rows.collect()))
     }
 
-    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
-        let rows = self.rows(|view| view.row.state == State::Dead && fits(&filter, &view.row));
-        let rows = rows.into_iter().map(|view| DeadRow {
-            id: view.row.id,
-            kind: view.row.kind,
-            queue: view.row.queue,
-            died_at: view.row.at,
-            attempts: view.row.attempt,
-            max_attempts: view.row.max_attempts,
-            failure: view.row.failure.unwrap(),
-            digest: view.row.digest,
-        });
-        now(Ok(paged(rows.collect(), &page)))
+    fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
+        let mut rows = self.dead_rows(&filter);
+        let broken = self.broken().map(|(at, _)| broken_row(at));
+        rows.extend(broken.filter(|_| filter == DeadFilter::default() || filter.unreadable));
+        now(Ok(paged(rows, &page)))
+    }
+
+    fn count_dead(&self, filter: DeadFilter, _: Option<String>) -> Answer<'_, DeadCount> {
+        let count = self.dead_rows(&filter).len() as u64;
+        now(Ok(DeadCount { count, next: None }))
+    }
+
+    fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
+        let broken = self
+            .broken()
+            .filter(|(at, _)| name == LetterName::Place(*at));
+        now(Ok(broken.map(|(_, bytes)| RawLetter {
+            name,
+            unreadable: Some("bad checksum".into()),
+            bytes,
+        })))
     }
 
     fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>> {
@@ -319,23 +316,23 @@ impl Store for Double {
     }
 
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
-        let mut inner = self.inner.lock().unwrap();
-        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = wish;
-        let Some(view) = inner.jobs.get_mut(&id) else {
-            return now(Err(Rejected::NoSuchJob(id).into()));
-        };
-        let dead = view.row.state == State::Dead;
-        if dead == matches!(wish, Amend::Retry(_)) {
-            let state = view.row.state;
-            let wish = "retry";
-            return now(Err(Rejected::WrongState { id, state, wish }.into()));
-        }
-        if matches!(wish, Amend::Delete(_)) {
-            inner.jobs.remove(&id);
-            return now(Ok(None));
-        }
-        view.row.state = State::Available;
-        now(Ok(Some(State::Available)))
+        now(self.change(wish).map_err(StoreError::from))
+    }
+
+    fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        now(Ok(self.changed_dead(letters, wish)))
+    }
+
+    fn import_dead(
+        &self,
+        letters: Vec<Letter>,
+        dry_run: bool,
+    ) -> Answer<'_, Vec<Result<Imported, Rejected>>> {
+        now(Ok(self.imported(letters, dry_run)))
+    }
+
+    fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
+        now(Ok(self.purged(bounds, dry_run)))
     }
 
     fn ready(&self) -> Arc<Notify> {

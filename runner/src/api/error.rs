@@ -25,6 +25,8 @@ pub enum ErrorCode {
     Invalid,
     /// The job's state does not allow it.
     WrongState,
+    /// It is not what was meant any more; nothing changed.
+    Changed,
     /// It needs a running runner, and this is none.
     NoRunner,
     /// The disk is full; nothing changed.
@@ -51,6 +53,7 @@ impl ErrorCode {
             Self::NotFound => "not-found",
             Self::Invalid => "invalid",
             Self::WrongState => "wrong-state",
+            Self::Changed => "changed",
             Self::NoRunner => "no-runner",
             Self::Full => "full",
             Self::Busy => "busy",

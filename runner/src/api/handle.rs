@@ -1,5 +1,6 @@
 //! What each request does. The socket and the offline path both come through here.
 
+mod dead;
 mod waiting;
 
 use sandhog_model::{Amend, Attempt, JobId, LogLine, NewJob, job::Bounds};
@@ -8,7 +9,7 @@ use super::{
     ApiError, AttemptLogs, Ctx, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, QueueView, Reply,
     Request, Response, RunnerStats, Stats,
 };
-use crate::store::{JobView, PageRequest};
+use crate::store::{DeadWish, JobView, PageRequest};
 
 /// Most ids in one requeue or delete, and most rows of a page.
 const ROWS: usize = 1_000;
@@ -36,26 +37,17 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
         Request::Queues => queues(ctx).await,
-        Request::Dead { filter, page } => {
-            if filter.parent.is_some() {
-                return Err(invalid("dead letters are not listed by parent"));
-            }
-            let rows = ctx.store.dead(filter, checked(page)?).await?;
-            Ok(Response::Dead(rows))
+        Request::Dead { filter, page } => dead::list(ctx, filter, page).await,
+        Request::CountDead { filter, cursor } => dead::count(ctx, filter, cursor).await,
+        Request::Letter { id, logs } => dead::letter(ctx, id, logs).await,
+        Request::RawLetter { name } => dead::raw(ctx, name).await,
+        Request::Requeue { letters } => dead::amend(ctx, letters, DeadWish::Requeue).await,
+        Request::Delete { letters } => dead::amend(ctx, letters, DeadWish::Delete).await,
+        Request::ImportDead { letters, dry_run } => dead::import(ctx, letters, dry_run).await,
+        Request::PurgeDead { bounds, dry_run } => {
+            let purged = ctx.store.purge_dead(bounds, dry_run).await?;
+            Ok(Response::Purged(purged))
         }
-        Request::Letter { id } => {
-            let letter = ctx.store.letter(id).await?;
-            let mut letter = letter.ok_or_else(|| {
-                ApiError::new(
-                    ErrorCode::NotFound,
-                    format!("no dead letter of job {id} here"),
-                )
-            })?;
-            keep_latest_logs(&mut letter.attempts);
-            Ok(Response::Letter(Box::new(letter)))
-        }
-        Request::Requeue { ids } => amend(ctx, ids, Amend::Requeue).await,
-        Request::Delete { ids } => amend(ctx, ids, Amend::Delete).await,
         Request::Plugins => match &ctx.running {
             Some(running) => Ok(Response::Plugins(Plugins {
                 catalog: (*running.catalog()).clone(),
@@ -190,21 +182,6 @@ async fn retry(ctx: &Ctx, id: JobId) -> Reply {
             format!("no job {id} here"),
         )),
     }
-}
-
-async fn amend(ctx: &Ctx, ids: Vec<JobId>, wish: fn(JobId) -> Amend) -> Reply {
-    if ids.len() > ROWS {
-        return Err(invalid(format!(
-            "{} ids in one request: allowed are {ROWS}",
-            ids.len()
-        )));
-    }
-    let mut answers = Vec::with_capacity(ids.len());
-    for id in ids {
-        let done = ctx.store.amend(wish(id)).await;
-        answers.push(done.map(|_| id).map_err(ApiError::from));
-    }
-    Ok(Response::Amended(answers))
 }
 
 async fn queues(ctx: &Ctx) -> Reply {

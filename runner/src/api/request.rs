@@ -1,9 +1,9 @@
 //! What can be asked.
 
-use sandhog_model::{JobId, NewJob};
+use sandhog_model::{JobId, Letter, NewJob};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{JobFilter, PageRequest};
+use crate::store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest};
 
 /// Most jobs in one [`Request::Enqueue`].
 pub const JOBS_PER_ENQUEUE: usize = 500;
@@ -56,24 +56,52 @@ pub enum Request {
     /// Dead letters, newest first.
     Dead {
         /// Which.
-        filter: JobFilter,
+        filter: DeadFilter,
         /// Which part.
         page: PageRequest,
+    },
+    /// How many dead letters there are. When not all were looked at, the answer says where to go on.
+    CountDead {
+        /// Which.
+        filter: DeadFilter,
+        /// Where to go on.
+        cursor: Option<String>,
     },
     /// One dead letter.
     Letter {
         /// Of which job.
         id: JobId,
+        /// With the log lines of every attempt, not of the latest alone.
+        logs: bool,
+    },
+    /// The bytes of a dead letter, whether it can be read or not.
+    RawLetter {
+        /// Which.
+        name: LetterName,
     },
     /// Give dead jobs fresh attempts. Each is answered for itself.
     Requeue {
         /// Which, at most 1000.
-        ids: Vec<JobId>,
+        letters: Vec<LetterRef>,
     },
     /// Delete dead jobs with their letters. Each is answered for itself.
     Delete {
         /// Which, at most 1000.
-        ids: Vec<JobId>,
+        letters: Vec<LetterRef>,
+    },
+    /// Take in letters of another store. Each is answered for itself.
+    ImportDead {
+        /// The letters, at most 1000.
+        letters: Vec<Letter>,
+        /// Only say what would happen.
+        dry_run: bool,
+    },
+    /// Delete the oldest letters over some bounds, at most 1000 at once.
+    PurgeDead {
+        /// What is kept.
+        bounds: LetterBounds,
+        /// Only say what would go.
+        dry_run: bool,
     },
     /// What the plugin folder offers.
     Plugins,

@@ -7,7 +7,10 @@ use super::ApiError;
 use crate::{
     engine::WorkerRow,
     plugin::{Catalog, Progress},
-    store::{DeadRow, JobRow, JobView, Page, QueueRow, StoreStats},
+    store::{
+        DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
+        RawLetter, StoreStats,
+    },
 };
 
 /// A response; each request has one of the same name.
@@ -31,10 +34,18 @@ pub enum Response {
     Queues(Vec<QueueView>),
     /// Dead letters.
     Dead(Page<DeadRow>),
-    /// A dead letter. Of its attempts only the latest keeps its log lines.
+    /// How many dead letters there are.
+    DeadCounted(DeadCount),
+    /// A dead letter. Unless asked for, only its latest attempt keeps its log lines.
     Letter(Box<Letter>),
-    /// One answer per id, in their order.
-    Amended(Vec<Result<JobId, ApiError>>),
+    /// The bytes of a dead letter.
+    RawLetter(RawLetter),
+    /// One answer per letter, in their order.
+    Amended(Vec<Result<LetterName, ApiError>>),
+    /// One answer per letter, in their order.
+    Imported(Vec<Result<Imported, ApiError>>),
+    /// What was purged, or would be.
+    Purged(Purged),
     /// What the plugin folder offers; `None` when no runner watches it.
     Plugins(Plugins),
     /// The worker threads; none when no runner is up.

@@ -15,7 +15,7 @@ use super::{
     CallError, Client, ConnectError, ErrorCode, FRAME_BYTES, Handle, JOBS_PER_ENQUEUE, Options,
     Request, Response, SOCKET_NAME, Server, double::Double, frame,
 };
-use crate::store::{JobFilter, PageRequest};
+use crate::store::{JobFilter, LetterName, LetterRef, PageRequest};
 
 /// A served double; stops when dropped.
 struct Served {
@@ -128,7 +128,8 @@ fn a_job_goes_in_and_is_seen_through_every_request() {
         matches!(client.call(&Request::Logs { id, attempt: None }).unwrap(), Response::Logs(logs) if logs.running && logs.attempt == 1)
     );
     served.double.dies(id);
-    let Response::Letter(letter) = client.call(&Request::Letter { id }).unwrap() else {
+    let Response::Letter(letter) = client.call(&Request::Letter { id, logs: false }).unwrap()
+    else {
         panic!()
     };
     assert_eq!(
@@ -140,12 +141,17 @@ fn a_job_goes_in_and_is_seen_through_every_request() {
         ErrorCode::WrongState
     );
     let requeued = client.call(&Request::Requeue {
-        ids: vec![id, JobId(1)],
+        letters: [id, JobId(1)]
+            .map(|id| LetterRef {
+                name: LetterName::Job(id),
+                token: None,
+            })
+            .to_vec(),
     });
     let Response::Amended(answers) = requeued.unwrap() else {
         panic!()
     };
-    assert_eq!(answers[0], Ok(id));
+    assert_eq!(answers[0], Ok(LetterName::Job(id)));
     assert_eq!(answers[1].as_ref().unwrap_err().code, ErrorCode::NotFound);
     assert!(
         matches!(client.call(&Request::Plugins).unwrap(), Response::Plugins(plugins) if plugins.catalog.serving("page").is_some())

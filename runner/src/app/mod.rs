@@ -13,7 +13,10 @@ use std::path::PathBuf;
 use crate::{
     config::{self, Config},
     plugin::{RegistryOptions, SandboxOptions},
-    store::wal::{Durability, WalOptions},
+    store::{
+        LetterBounds,
+        wal::{Durability, WalOptions},
+    },
 };
 
 pub use rooms::Program;
@@ -29,6 +32,11 @@ fn wal_options(config: &Config, command: &str) -> WalOptions {
         },
         segment_bytes: config.store.segment_size,
         lease_ms: config.runner.lease.as_millis() as u64,
+        letters: LetterBounds {
+            keep_ms: config.dead.keep.map(|keep| keep.as_millis() as u64),
+            max_letters: config.dead.max_letters,
+            max_bytes: config.dead.max_bytes,
+        },
         ..WalOptions::new(config.runner.data.clone(), command)
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use sandhog_model::{JobId, State};
 
-use super::{enqueue::EnqueueArgs, plugin::PluginCommand, session::Format};
+use super::{dead::DeadCommand, enqueue::EnqueueArgs, plugin::PluginCommand, session::Format};
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
 2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
@@ -135,63 +135,6 @@ pub(super) enum QueueCommand {
     Ls {
         #[command(flatten)]
         paging: Paging,
-    },
-}
-
-/// Which dead letters.
-#[derive(Debug, Args)]
-#[group(id = "which", required = true, multiple = false)]
-pub(super) struct Which {
-    /// These jobs
-    #[arg(value_name = "ID")]
-    pub(super) ids: Vec<JobId>,
-    /// All, or all that --kind and --queue leave
-    #[arg(long)]
-    pub(super) all: bool,
-}
-
-/// A choice among all.
-#[derive(Debug, Args)]
-pub(super) struct Among {
-    /// With --all: only of this kind
-    #[arg(long, conflicts_with = "ids")]
-    pub(super) kind: Option<String>,
-    /// With --all: only from this queue
-    #[arg(long, conflicts_with = "ids")]
-    pub(super) queue: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum DeadCommand {
-    /// Dead letters, newest first
-    Ls {
-        /// Only from this queue
-        #[arg(long)]
-        queue: Option<String>,
-        /// Only of this kind
-        #[arg(long)]
-        kind: Option<String>,
-        #[command(flatten)]
-        paging: Paging,
-    },
-    /// One dead letter with its whole history
-    Show {
-        /// Of which job
-        id: JobId,
-    },
-    /// Give dead jobs fresh attempts
-    Retry {
-        #[command(flatten)]
-        which: Which,
-        #[command(flatten)]
-        among: Among,
-    },
-    /// Delete dead jobs with their letters
-    Rm {
-        #[command(flatten)]
-        which: Which,
-        #[command(flatten)]
-        among: Among,
     },
 }
 

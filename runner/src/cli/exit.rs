@@ -44,6 +44,7 @@ impl Exit {
             ErrorCode::Invalid | ErrorCode::BadRequest | ErrorCode::TooLarge => Self::Usage,
             ErrorCode::NoRunner | ErrorCode::Stopping => Self::NoRunner,
             ErrorCode::WrongState
+            | ErrorCode::Changed
             | ErrorCode::Full
             | ErrorCode::Busy
             | ErrorCode::Poisoned
@@ -83,6 +84,18 @@ impl Fault {
 
     pub(super) fn failed(why: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, anyhow::anyhow!("{why}"))
+    }
+
+    /// The code of the refusal, when it was one.
+    pub(super) fn code(&self) -> Option<ErrorCode> {
+        let error = self.error.as_ref()?;
+        if let Some(error) = error.downcast_ref::<ApiError>() {
+            return Some(error.code);
+        }
+        match error.downcast_ref::<CallError>()? {
+            CallError::Refused(error) => Some(error.code),
+            CallError::Gone { .. } | CallError::Frame(_) => None,
+        }
     }
 
     /// A runner of the same protocol that answers another question.

@@ -8,6 +8,7 @@ mod door;
 mod enqueue;
 mod exit;
 mod file;
+mod interrupt;
 mod job;
 mod log;
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The JSON of `-o json`. A shape only ever gains fields.
 
-use sandhog_model::{Attempt, Failure, Job, JobId, Letter, LogLine, Output};
+use sandhog_model::{Attempt, Failure, Job, JobId, LogLine, Output};
 use serde_json::{Value, json};
 
 use super::{base64, when::rfc3339};
 use crate::{
     plugin::{Catalog, Plugin, Problem},
-    store::{DeadRow, FailureRow, JobRow, JobView, QueueRow},
+    store::{FailureRow, JobRow, JobView, QueueRow},
 };
 
 /// A job in a list. A job on its own has these fields and more.
@@ -26,7 +26,7 @@ pub(super) fn job_row(row: &JobRow) -> Value {
     })
 }
 
-fn failure_row(failure: &FailureRow) -> Value {
+pub(super) fn failure_row(failure: &FailureRow) -> Value {
     json!({ "kind": failure.kind, "cause": failure.cause, "hint": failure.hint })
 }
 
@@ -61,7 +61,7 @@ pub(super) fn job(view: &JobView) -> Value {
 }
 
 /// What the job said when it was accepted.
-fn accepted(value: &mut Value, job: &Job) {
+pub(super) fn accepted(value: &mut Value, job: &Job) {
     value["enqueued_at"] = rfc3339(job.enqueued_at).into();
     value["due"] = rfc3339(job.due).into();
     value["content_type"] = job.content_type.clone().into();
@@ -133,43 +133,6 @@ pub(super) fn log_line(line: &LogLine) -> Value {
         "text": line.text,
         "fields": line.fields,
     })
-}
-
-/// A dead letter in a list: a job's fields, as far as a letter has them.
-pub(super) fn dead_row(row: &DeadRow) -> Value {
-    json!({
-        "id": row.id,
-        "kind": row.kind,
-        "queue": row.queue,
-        "state": "dead",
-        "attempt": row.attempts,
-        "max_attempts": row.max_attempts,
-        "died_at": rfc3339(row.died_at),
-        "failure": failure_row(&row.failure),
-        "digest": row.digest,
-    })
-}
-
-/// A dead letter on its own.
-pub(super) fn letter(letter: &Letter) -> Value {
-    let last = letter.attempts.last();
-    let mut value = json!({
-        "id": letter.id(),
-        "kind": letter.job.kind,
-        "queue": letter.job.queue,
-        "state": "dead",
-        "attempt": last.map_or(0, |last| last.number),
-        "max_attempts": letter.job.retry.max_attempts(),
-        "priority": letter.job.priority,
-        "died_at": rfc3339(letter.died_at),
-        "failure": last.and_then(|last| last.failure.as_ref()).map(failure),
-        "digest": last.map(|last| last.digest.as_str()),
-        "parent": letter.job.parent,
-        "attempts": letter.attempts.iter().map(attempt).collect::<Value>(),
-        "losses": letter.losses,
-    });
-    accepted(&mut value, &letter.job);
-    value
 }
 
 /// A queue. Every state has a number.

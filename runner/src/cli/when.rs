@@ -52,6 +52,16 @@ pub(super) fn span(text: &str) -> Result<Duration, String> {
         .map_err(|error| format!("{text:?} is no time span ({error}): write 30s, 5m or 1h 30m"))
 }
 
+/// Read an instant of the past: a span before now, or an instant.
+pub(super) fn past(text: &str) -> Result<UnixMs, String> {
+    match span(text) {
+        Ok(span) => Ok(UnixMs(
+            super::session::wall().0.saturating_sub(millis(span)),
+        )),
+        Err(_) => instant(text).map_err(|why| format!("{why}; or a span before now such as 2h")),
+    }
+}
+
 /// A span in whole milliseconds, what is too long for them as their end.
 pub(super) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

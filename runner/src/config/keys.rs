@@ -143,6 +143,33 @@ pub(super) const TABLES: &[Table] = &[
         ],
     },
     Table {
+        name: "dead",
+        says: "Which dead letters are kept. All of them for ever, unless a key here says otherwise; what goes is the oldest, and each is told in the log and counted in `sandhog stats`.",
+        keys: &[
+            key!(
+                Config,
+                dead.keep,
+                "keep",
+                span(1_000, 100 * 366 * 24 * HOUR),
+                "How long a letter is kept after its job died."
+            ),
+            key!(
+                Config,
+                dead.max_letters,
+                "max_letters",
+                count(1_000_000_000),
+                "How many letters are kept, the newest."
+            ),
+            key!(
+                Config,
+                dead.max_bytes,
+                "max_bytes",
+                size(KIB, 1024 * GIB),
+                "How many bytes of letters are kept, the newest; the newest of all stays whatever its size."
+            ),
+        ],
+    },
+    Table {
         name: "limits",
         says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",
         keys: &[

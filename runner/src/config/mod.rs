@@ -17,6 +17,7 @@ use crate::plugin::Limits;
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
 pub use read::{DEFAULT_FILE, Overrides, load, parse};
+pub use value::parse_size;
 
 /// Every setting, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +28,8 @@ pub struct Config {
     pub runner: RunnerSettings,
     /// `[store]`.
     pub store: StoreSettings,
+    /// `[dead]`.
+    pub dead: DeadSettings,
     /// `[limits]`.
     pub limits: LimitSettings,
     /// `[kind.NAME]`, by name.
@@ -61,6 +64,17 @@ pub struct StoreSettings {
     pub interval: Duration,
     /// Size at which a segment is closed, in bytes.
     pub segment_size: u64,
+}
+
+/// Which dead letters are kept. What is `None` does not bound.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeadSettings {
+    /// How long they are kept.
+    pub keep: Option<Duration>,
+    /// How many.
+    pub max_letters: Option<u64>,
+    /// How many bytes of them.
+    pub max_bytes: Option<u64>,
 }
 
 /// What an acknowledgement waits for.
@@ -150,6 +164,7 @@ impl Default for Config {
                 interval: Duration::from_millis(100),
                 segment_size: 16 << 20,
             },
+            dead: DeadSettings::default(),
             limits: LimitSettings {
                 timeout: Duration::from_millis(limits.timeout_ms),
                 memory: limits.memory,

@@ -146,8 +146,8 @@ const UNITS: [(&str, u64); 8] = [
     ("", 1),
 ];
 
-/// Read a size such as `128MiB`, `1 MiB`, `512 KB` or `4096`.
-fn parse_size(text: &str) -> Result<u64, String> {
+/// Read a size such as `128MiB`, `1 MiB`, `512 KB` or `4096`. What is wrong otherwise.
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let trimmed = text.trim();
     let digits = trimmed.find(|c: char| !c.is_ascii_digit());
     let (number, unit) = trimmed.split_at(digits.unwrap_or(trimmed.len()));

@@ -18,9 +18,13 @@ use sandhog_model::{
 };
 use tokio::sync::{Notify, broadcast};
 
+pub use dead::{
+    DeadCount, DeadFilter, DeadRow, DeadWish, Imported, LetterBounds, LetterName, LetterRef,
+    PurgeCounts, PurgeReason, Purged, RawLetter,
+};
 pub use error::StoreError;
 pub use view::{
-    DeadRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, StoreStats,
+    Amended, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, StoreStats,
 };
 
 /// An answer that comes once what it says is durable.
@@ -76,6 +80,17 @@ pub trait Store: Inspect {
     fn sweep(&self) -> Answer<'_, usize>;
     /// Change a job that no attempt holds; its new state, `None` when it is gone.
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>>;
+    /// Change dead letters, each answered for itself.
+    fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
+    /// Take in letters of another store: dead jobs of this one from then on. One whose id is here
+    /// already is left alone. With `dry_run` nothing changes. Durable when answered.
+    fn import_dead(
+        &self,
+        letters: Vec<Letter>,
+        dry_run: bool,
+    ) -> Answer<'_, Vec<Result<Imported, Rejected>>>;
+    /// Delete the letters that bounds are against, at most 1000 at once, or only name them.
+    fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged>;
     /// Told when jobs may have become claimable.
     fn ready(&self) -> Arc<Notify>;
     /// Resolves when the store takes nothing more: the reason.
@@ -93,9 +108,13 @@ pub trait Inspect: Send + Sync + 'static {
     /// Queues by name.
     fn queues(&self) -> Answer<'_, Vec<QueueRow>>;
     /// Dead letters, newest first.
-    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
+    fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
+    /// How many dead letters there are, from a cursor on.
+    fn count_dead(&self, filter: DeadFilter, cursor: Option<String>) -> Answer<'_, DeadCount>;
     /// One dead letter.
     fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>>;
+    /// The bytes of a dead letter, whether it can be read or not.
+    fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>>;
     /// The store at a glance.
     fn stats(&self) -> Answer<'_, StoreStats>;
     /// Changes from now on.

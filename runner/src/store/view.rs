@@ -1,7 +1,9 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
-use sandhog_model::{Attempt, Failure, FailureKind, Job, JobId, Output, State, UnixMs};
+use sandhog_model::{Attempt, Failure, FailureKind, Job, JobId, Output, Rejected, State, UnixMs};
 use serde::{Deserialize, Serialize};
+
+use super::{LetterName, PurgeCounts};
 
 /// A job in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,7 +73,7 @@ pub struct JobFilter {
     pub queue: Option<String>,
     /// Only of this kind.
     pub kind: Option<String>,
-    /// Only enqueued by this job. For dead letters not offered.
+    /// Only enqueued by this job.
     pub parent: Option<JobId>,
 }
 
@@ -93,25 +95,20 @@ pub struct Page<T> {
     pub next: Option<String>,
 }
 
-/// A dead letter in a list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DeadRow {
-    /// The dead job.
-    pub id: JobId,
-    /// Its kind.
-    pub kind: String,
-    /// Its queue.
-    pub queue: String,
-    /// When it died.
-    pub died_at: UnixMs,
-    /// Attempts in its history.
-    pub attempts: u32,
-    /// Attempts it was allowed.
-    pub max_attempts: u32,
-    /// How the last attempt failed.
-    pub failure: FailureRow,
-    /// SHA-256 of the component the last attempt ran on, in hex; `None` when none ran.
-    pub digest: Option<String>,
+/// What became of a change of a dead letter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Amended {
+    /// It is done, and durable.
+    Done,
+    /// There is no such letter.
+    NotFound,
+    /// The job is not the dead one that was meant any more: it was brought back, and may have died
+    /// again. Nothing changed.
+    Changed,
+    /// It cannot be read, so it can only be deleted.
+    Unreadable(LetterName),
+    /// The rules refuse it.
+    Refused(Rejected),
 }
 
 /// A queue's jobs by state.
@@ -152,9 +149,15 @@ pub struct StoreStats {
     /// Jobs of theirs that this log did not know, or knew less of.
     #[serde(default)]
     pub merged_jobs: u64,
-    /// Dead letters deleted since the start because there were more than the number to keep.
+    /// Dead letters deleted since the start because of the operator's bounds.
     #[serde(default)]
     pub purged_letters: u64,
+    /// The same by reason.
+    #[serde(default)]
+    pub purged: PurgeCounts,
+    /// Bytes of the dead letters' file.
+    #[serde(default)]
+    pub dead_bytes: u64,
 }
 
 /// The short of a failure.

@@ -1,15 +1,24 @@
 //! The dead letters: a store of its own, one append-only file.
 //!
 //! Knows nothing of the log; whoever buries a job writes the letter here first and the log's record
-//! after it. The latest entry of an id wins: a letter, or a tombstone that takes it out.
+//! after it. The latest entry of an id wins: a letter, or a tombstone that takes it out. An entry
+//! that cannot be read is listed too, and stays until someone deletes it.
 
 mod file;
+mod head;
 mod index;
+mod list;
+mod load;
+mod names;
+mod rewrite;
 mod scan;
+mod shorten;
+mod view;
 
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::JoinHandle,
 };
 
 use sandhog_model::{JobId, Letter, Token, UnixMs};
@@ -17,19 +26,21 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     file::{DeadEntry, LettersFile, TOO_LARGE},
-    index::{Index, Place},
+    head::EntryHead,
+    index::{Entering, Index, Order},
 };
 use super::{
-    JobFilter, Page, PageRequest, StoreError,
+    StoreError, frames,
     lock::{self, HeldLock, Holder, LockError},
 };
-use crate::{
-    disk::{Disk, DiskError},
-    store::DeadRow,
-};
+use crate::disk::{Disk, DiskError};
 
 pub use file::LETTERS_FILE;
-pub use index::BadCursor;
+pub use list::BadList;
+pub use view::{
+    DeadCount, DeadFilter, DeadRow, DeadWish, Imported, LetterBounds, LetterName, LetterRef,
+    NotALetter, PurgeCounts, PurgeReason, Purged, RawLetter,
+};
 
 /// Why the dead letters could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -50,8 +61,8 @@ pub enum DeadOpenError {
     },
 }
 
-/// An entry that cannot be read. It was skipped; its bytes stay in the file, and are copied aside
-/// before a rewrite.
+/// An entry that cannot be read. Its bytes stay in the file, through every rewrite, until someone
+/// deletes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeadDamage {
     /// Where the bad bytes start.
@@ -78,16 +89,20 @@ pub struct DeadReport {
 struct Inner {
     index: Index,
     /// Letters written since the last sync; shown to nobody yet.
-    staged: Vec<(DeadRow, Token, Place)>,
+    staged: Vec<Entering>,
     file: LettersFile,
     /// `None` when opened to read, and after the close.
     lock: Option<HeldLock>,
+    /// Whether the file is being written anew.
+    rewriting: bool,
 }
 
 /// The dead letters.
 pub struct DeadStore {
     inner: Mutex<Inner>,
     report: DeadReport,
+    /// The thread that writes the file anew, while there is one.
+    rewriter: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// Where a data directory keeps its dead letters.
@@ -104,47 +119,30 @@ impl DeadStore {
         let lock = lock::take(&*disk, dir, holder)?;
         // A name a killed run made but did not sync is relied on from here on.
         disk.sync_dir(dir)?;
-        Self::load(disk, dir, Some(lock))
+        Self::of(load::load(disk, dir, true)?, Some(lock))
     }
 
     /// Open the letters in `dir` to read them, whether or not another process changes them. What is
     /// half written is left alone.
     pub fn open_to_read(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, DeadOpenError> {
-        Self::load(disk, dir, None)
+        Self::of(load::load(disk, dir, false)?, None)
     }
 
-    fn load(
-        disk: Arc<dyn Disk>,
-        dir: &Path,
+    #[allow(clippy::unnecessary_wraps)]
+    fn of(
+        (file, index, report): (LettersFile, Index, DeadReport),
         lock: Option<HeldLock>,
     ) -> Result<Self, DeadOpenError> {
-        let mut index = Index::default();
-        let (file, report) =
-            LettersFile::open(disk, dir, lock.is_some(), |entry, place| match entry {
-                DeadEntry::Letter(letter) => index.insert(row(&letter), letter.token, place),
-                DeadEntry::Tombstone { id } => {
-                    index.remove(id);
-                    index.add_garbage(place.len);
-                }
-            })?;
-        let report = DeadReport {
-            letters: index.len() as u64,
-            ..report
-        };
-        for damage in &report.damage {
-            tracing::warn!(
-                dir = %dir.display(), offset = damage.offset, bytes = damage.bytes, why = damage.why,
-                "a dead letter cannot be read and was skipped"
-            );
-        }
         Ok(Self {
             inner: Mutex::new(Inner {
                 index,
                 staged: Vec::new(),
                 file,
                 lock,
+                rewriting: false,
             }),
             report,
+            rewriter: Mutex::new(None),
         })
     }
 
@@ -160,15 +158,46 @@ impl DeadStore {
 
     /// Let the directory go. What was opened is read on; nothing is written any more.
     pub fn close(&self) {
-        let mut inner = self.inner();
-        inner.file.close();
-        inner.lock = None;
+        self.inner().file.close();
+        let thread = self.rewriter().take();
+        if let Some(thread) = thread {
+            // It sees the close at its next step. Its panic, if any, was told when it happened.
+            let _ = thread.join();
+        }
+        self.inner().lock = None;
+    }
+
+    fn rewriter(&self) -> MutexGuard<'_, Option<JoinHandle<()>>> {
+        self.rewriter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Write the file anew on a thread of its own, if most of it no longer counts.
+    pub fn rewrite_behind(self: &Arc<Self>) {
+        if !self.wants_rewrite() {
+            return;
+        }
+        let dead = self.clone();
+        let thread = std::thread::Builder::new().name("letters".to_owned());
+        let thread = thread.spawn(move || match dead.rewrite() {
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "the dead letters cannot be written anew yet"),
+        });
+        match thread {
+            Ok(thread) => *self.rewriter() = Some(thread),
+            Err(error) => tracing::warn!(%error, "no thread to write the dead letters anew"),
+        }
     }
 
     /// Letters in the store.
     #[must_use]
     pub fn len(&self) -> usize {
         self.inner().index.len()
+    }
+
+    /// Bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.inner().file.end
     }
 
     /// Whether there is none.
@@ -192,46 +221,101 @@ impl DeadStore {
     /// The lease that buried a job, when there is a letter for it.
     #[must_use]
     pub fn token(&self, id: JobId) -> Option<Token> {
-        self.inner().index.get(id).map(|known| known.token)
+        self.inner().index.get(id).map(|(_, facts)| facts.token)
     }
 
-    /// The oldest letters beyond the newest `keep`.
+    /// Whether there is such a letter, or such an unreadable entry.
     #[must_use]
-    pub fn beyond(&self, keep: usize) -> Vec<JobId> {
-        self.inner().index.beyond(keep)
+    pub fn has(&self, name: LetterName) -> bool {
+        let inner = self.inner();
+        match name {
+            LetterName::Place(at) => inner.index.hole(at).is_some(),
+            LetterName::Job(id) => {
+                inner.index.order(id).is_some() || inner.index.hole_of(id).is_some()
+            }
+        }
+    }
+
+    /// The letters that bounds are against, oldest first, staged ones included: at most `most` of
+    /// them, and how many there are beyond those.
+    #[must_use]
+    pub fn against(&self, bounds: &LetterBounds, now: UnixMs, most: usize) -> Purged {
+        let inner = self.inner();
+        let staged = inner.staged.iter();
+        let staged: Vec<(Order, u64)> = staged
+            .map(|letter| {
+                let order = Order::new(letter.died_at, letter.id);
+                (order, letter.facts.place().len)
+            })
+            .collect();
+        let (letters, left) = inner.index.against(bounds, now, &staged, most);
+        Purged { letters, left }
     }
 
     /// Write a letter. Shown, and kept for sure, after [`Self::sync`]. Without room nothing
     /// changes.
     pub fn stage(&self, letter: &Letter) -> Result<(), DiskError> {
         let mut inner = self.inner();
-        let entry = DeadEntry::Letter(Box::new(letter.clone()));
-        let place = match inner.file.append(&entry) {
+        let bytes = |letter: Letter| frames::encode_entry(&DeadEntry::Letter(Box::new(letter)));
+        let mut body = bytes(letter.clone());
+        let place = match inner.file.append_body(&body) {
             Err(error) if error.kind == TOO_LARGE => {
                 tracing::warn!(id = %letter.id(), "a dead letter's history is shortened to fit");
-                let entry = DeadEntry::Letter(Box::new(shortened(letter)));
-                inner.file.append(&entry)?
+                body = bytes(shorten::shortened(letter));
+                inner.file.append_body(&body)?
             }
             other => other?,
         };
-        inner.staged.push((row(letter), letter.token, place));
+        // As a reader of the file would see it.
+        if let Ok(EntryHead::Letter(head)) = head::head(&body) {
+            let entering = Entering::new(&head, place, &mut inner.index.names);
+            inner.staged.push(entering);
+        }
         Ok(())
     }
 
     /// Make every staged letter durable and show it. Gives whether there was any. After an error
-    /// nothing more can be written.
+    /// nothing more can be written. Readers go on meanwhile.
     pub fn sync(&self, durably: bool) -> Result<bool, DiskError> {
-        let mut inner = self.inner();
-        if inner.staged.is_empty() {
+        if self.inner().staged.is_empty() {
             return Ok(false);
         }
         if durably {
-            inner.file.sync()?;
+            self.sync_all()?;
         }
-        for (row, token, place) in std::mem::take(&mut inner.staged) {
-            inner.index.insert(row, token, place);
+        let mut inner = self.inner();
+        for letter in std::mem::take(&mut inner.staged) {
+            inner.index.insert(letter);
         }
         Ok(true)
+    }
+
+    /// Make everything appended so far durable, tombstones too. After an error nothing more can be
+    /// written.
+    pub fn sync_all(&self) -> Result<(), DiskError> {
+        let (file, to) = {
+            let inner = self.inner();
+            if !inner.file.is_unsynced() {
+                return Ok(());
+            }
+            (inner.file.writable("sync")?, inner.file.next_sequence)
+        };
+        let synced = file.sync();
+        let mut inner = self.inner();
+        if let Err(error) = synced {
+            inner.file.broken = true;
+            return Err(error);
+        }
+        // A rewrite that put a new file in its place has synced all that is in there.
+        let is_same = inner
+            .file
+            .file
+            .as_ref()
+            .is_some_and(|now| Arc::ptr_eq(now, &file));
+        if is_same {
+            inner.file.unsynced_from = inner.file.unsynced_from.max(to);
+        }
+        Ok(())
     }
 
     /// Take letters out. Those that are not there are passed over. Gives how many were there.
@@ -242,7 +326,7 @@ impl DeadStore {
         let mut inner = self.inner();
         let mut removed = 0;
         for id in ids {
-            if inner.index.get(*id).is_none() {
+            if inner.index.order(*id).is_none() && inner.index.hole_of(*id).is_none() {
                 continue;
             }
             let place = inner.file.append(&DeadEntry::Tombstone { id: *id })?;
@@ -250,84 +334,98 @@ impl DeadStore {
             inner.index.add_garbage(place.len);
             removed += 1;
         }
-        let Inner {
-            index,
-            file,
-            staged,
-            lock: _,
-        } = &mut *inner;
-        if staged.is_empty() && index.wants_rewrite() {
-            file.rewrite(index, &self.report.damage)?;
-        }
         Ok(removed)
     }
 
-    /// Letters, newest first by the time of death. Every filter but `parent` applies; a `state`
-    /// other than dead shows nothing.
-    pub fn list(&self, filter: &JobFilter, page: &PageRequest) -> Result<Page<DeadRow>, BadCursor> {
-        self.inner().index.list(filter, page)
+    /// Delete what no log knows: unreadable entries, by name or by the id they seem to be about, and
+    /// letters. Durable when done: no log says it again. Gives for each whether it was there.
+    pub fn clear(&self, names: &[LetterName]) -> Result<Vec<bool>, DiskError> {
+        let mut cleared = Vec::with_capacity(names.len());
+        for name in names {
+            let mut inner = self.inner();
+            let entry = match *name {
+                LetterName::Place(at) => {
+                    let is_there = inner.index.hole(at).is_some();
+                    is_there.then_some(DeadEntry::Cleared { at })
+                }
+                LetterName::Job(id) => {
+                    let is_there = inner.index.order(id).is_some();
+                    let is_there = is_there || inner.index.hole_of(id).is_some();
+                    is_there.then_some(DeadEntry::Tombstone { id })
+                }
+            };
+            if let Some(entry) = &entry {
+                let place = inner.file.append(entry)?;
+                inner.index.add_garbage(place.len);
+            }
+            match entry {
+                Some(DeadEntry::Cleared { at }) => drop(inner.index.remove_hole(at)),
+                Some(DeadEntry::Tombstone { id }) => inner.index.remove(id),
+                Some(DeadEntry::Letter(_) | DeadEntry::Unreadable(_)) | None => {}
+            }
+            cleared.push(entry.is_some());
+        }
+        self.sync_all()?;
+        Ok(cleared)
     }
 
     /// One letter.
     pub fn letter(&self, id: JobId) -> Result<Option<Letter>, StoreError> {
-        let inner = self.inner();
-        match inner.index.get(id) {
-            None => Ok(None),
-            Some(known) => inner.file.read(known.place).map(Some),
+        let (place, file) = {
+            let inner = self.inner();
+            (inner.index.get(id), inner.file.file.clone())
+        };
+        match (place, file) {
+            (Some((_, facts)), Some(file)) => file::letter(&*file, facts.place()).map(Some),
+            (None, _) | (_, None) => Ok(None),
         }
     }
-}
 
-/// The letter with what a person needs least left out: log lines, backtraces and details of every
-/// attempt, and all but the latest attempts.
-fn shortened(letter: &Letter) -> Letter {
-    let mut letter = letter.clone();
-    let oldest = letter.attempts.len().saturating_sub(SHORT_HISTORY);
-    letter.attempts.drain(..oldest);
-    for attempt in &mut letter.attempts {
-        attempt.dropped_lines += attempt.logs.len() as u64;
-        attempt.logs.clear();
-        if let Some(failure) = &mut attempt.failure {
-            failure.backtrace.clear();
-            failure.details.clear();
-        }
-    }
-    letter
-}
-
-/// Attempts kept in a letter that would otherwise not fit in a frame.
-const SHORT_HISTORY: usize = 25;
-
-fn row(letter: &Letter) -> DeadRow {
-    let last = letter.attempts.last();
-    DeadRow {
-        id: letter.job.id,
-        kind: letter.job.kind.clone(),
-        queue: letter.job.queue.clone(),
-        died_at: letter.died_at,
-        attempts: letter.attempts.len() as u32,
-        max_attempts: letter.job.retry.max_attempts(),
-        failure: last
-            .and_then(|attempt| attempt.failure.as_ref())
-            .map_or_else(unknown_failure, super::view::failure_row),
-        digest: last
-            .map(|attempt| attempt.digest.clone())
-            .filter(|digest| !digest.is_empty()),
-    }
-}
-
-fn unknown_failure() -> super::FailureRow {
-    super::FailureRow {
-        kind: sandhog_model::FailureKind::Lost,
-        cause: "the letter holds no failed attempt".to_owned(),
-        hint: None,
+    /// The bytes of a letter as they lie in the file, whether they can be read or not.
+    pub fn raw(&self, name: LetterName) -> Result<Option<RawLetter>, StoreError> {
+        let (found, file) = {
+            let inner = self.inner();
+            let hole = |at: u64| {
+                inner
+                    .index
+                    .hole(at)
+                    .map(|hole| (hole.place, Some(hole.why.clone())))
+            };
+            let found = match name {
+                LetterName::Place(at) => hole(at),
+                LetterName::Job(id) => match inner.index.get(id) {
+                    Some((_, facts)) => Some((facts.place(), None)),
+                    None => inner.index.hole_of(id).and_then(hole),
+                },
+            };
+            (found, inner.file.file.clone())
+        };
+        let (Some((place, why)), Some(file)) = (found, file) else {
+            return Ok(None);
+        };
+        let read = |error: DiskError| StoreError::Damaged {
+            path: error.path.display().to_string(),
+            offset: place.offset,
+            why: error.to_string(),
+        };
+        let bytes = file::raw(&*file, place).map_err(read)?;
+        let (bytes, why) = match (why, file::with_body(&*file, place, file::kept)) {
+            // What a rewrite wrapped is shown as it was found.
+            (Some(why), Ok(Some(kept))) => (kept, Some(why)),
+            (Some(why), Ok(None) | Err(_)) => (bytes, Some(why)),
+            (None, Ok(_)) => (bytes, None),
+            (None, Err(why)) => (bytes, Some(why)),
+        };
+        Ok(Some(RawLetter {
+            name,
+            unreadable: why,
+            bytes,
+        }))
     }
 }
 
-/// The order of letters, newest first.
-fn newest_first(
-    died_at: UnixMs,
-    id: JobId,
-) -> (std::cmp::Reverse<UnixMs>, std::cmp::Reverse<JobId>) {
-    (std::cmp::Reverse(died_at), std::cmp::Reverse(id))
+/// What frames of letters are sealed with, for tests that write their own.
+#[cfg(test)]
+pub(in crate::store) fn tests_seed() -> frames::Seed {
+    file::seed()
 }

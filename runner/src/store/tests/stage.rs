@@ -19,7 +19,7 @@ use crate::{
     disk::{Disk, RealDisk, sim::SimDisk},
     entropy::Entropy,
     store::{
-        JobFilter, JobRow, LeasedJob, PageRequest, Store, StoreError,
+        DeadFilter, JobFilter, JobRow, LeasedJob, LetterName, PageRequest, Store, StoreError,
         wal::{OpenError, Wal, WalOptions, open},
     },
 };
@@ -296,10 +296,21 @@ pub(super) fn all_rows(store: &dyn Store, filter: &JobFilter, limit: usize) -> V
     }
 }
 
+/// The job of a letter that can be read.
+pub(super) fn job_of(name: LetterName) -> Option<JobId> {
+    match name {
+        LetterName::Job(id) => Some(id),
+        LetterName::Place(_) => None,
+    }
+}
+
 /// Ids of all dead letters, newest first.
 pub(super) fn dead_ids(store: &dyn Store) -> Vec<JobId> {
-    let page = wait(store.dead(JobFilter::default(), first_page(1000))).expect("a page");
-    page.rows.iter().map(|row| row.id).collect()
+    let page = wait(store.dead(DeadFilter::default(), first_page(1000))).expect("a page");
+    page.rows
+        .iter()
+        .filter_map(|row| job_of(row.name))
+        .collect()
 }
 
 pub(super) const NO_TOKEN: Token = Token(0);

@@ -14,13 +14,13 @@ use super::{
     wish::{Reply, Wish},
     writer::{Unstaged, Writer},
 };
-use crate::store::{StoreError, lock::HeldLock};
+use crate::store::{LetterBounds, StoreError, lock::HeldLock};
 
 /// Bytes after which a batch takes no more wishes: an answer is not to wait for much more than one
 /// sync.
 const BATCH_BYTES: usize = 4 << 20;
 /// An answer that waits for the commit: told `None` when it succeeded.
-type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
 
 /// What became of each wish of a list: done, or refused by the rules.
 pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;
@@ -30,7 +30,9 @@ pub(super) struct Actor {
     pub(super) writer: Writer,
     pub(super) poison: watch::Sender<Option<String>>,
     pub(super) lease_ms: u64,
-    pub(super) max_letters: Option<usize>,
+    pub(super) letters: LetterBounds,
+    /// Whether a letter came since the bounds were looked at, or time passed.
+    pub(super) purge_due: bool,
     pub(super) torn_tail_bytes: u64,
     pub(super) taken: Taken,
     pub(super) _lock: HeldLock,
@@ -39,6 +41,7 @@ pub(super) struct Actor {
 impl Actor {
     /// Serve until every handle is gone or one asks to close.
     pub(super) fn run(mut self, inbox: &Receiver<Wish>) {
+        self.purge_at_start();
         let closing = loop {
             let Some(first) = self.next(inbox) else {
                 break None;
@@ -100,7 +103,7 @@ impl Actor {
         }
     }
 
-    fn refusal(&self) -> Option<StoreError> {
+    pub(super) fn refusal(&self) -> Option<StoreError> {
         self.poison
             .borrow()
             .as_ref()
@@ -109,7 +112,7 @@ impl Actor {
             })
     }
 
-    fn poisoned(&self, cause: String) {
+    pub(super) fn poisoned(&self, cause: String) {
         self.poison.send_if_modified(|poison| {
             if poison.is_some() {
                 return false;
@@ -120,7 +123,8 @@ impl Actor {
         });
     }
 
-    fn commit(&mut self, now: Now, waiting: Vec<Waiting>) {
+    pub(super) fn commit(&mut self, now: Now, waiting: Vec<Waiting>) {
+        self.purge(now);
         if self.refusal().is_none()
             && let Err(error) = self.writer.commit(now)
         {
@@ -159,9 +163,7 @@ impl Actor {
                     (report.id, Command::Settle(Box::new(report)))
                 });
                 let answer = answer.map(|each| self.states(each, now));
-                if answer.is_ok() {
-                    self.purge(now);
-                }
+                self.purge_due = true;
                 waiting.push(hold(reply, answer));
             }
             Wish::Renew(leases, reply) => {
@@ -171,10 +173,31 @@ impl Actor {
             Wish::Sweep(reply) => {
                 let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
                 let answer = self.lose(&overdue, now);
+                self.purge_due = true;
                 waiting.push(hold(reply, answer));
             }
             Wish::Amend(wish, reply) => {
                 let answer = self.amend(wish, now);
+                waiting.push(hold(reply, answer));
+            }
+            Wish::AmendDead(letters, wish, reply) => {
+                let answer = self.amend_dead(letters, wish, now);
+                waiting.push(hold(reply, answer));
+            }
+            Wish::ImportDead {
+                letters,
+                dry_run,
+                reply,
+            } => {
+                let answer = self.import_dead(letters, dry_run, now);
+                waiting.push(hold(reply, answer));
+            }
+            Wish::PurgeDead {
+                bounds,
+                dry_run,
+                reply,
+            } => {
+                let answer = self.purge_now(&bounds, dry_run, now);
                 waiting.push(hold(reply, answer));
             }
             Wish::Look(ids, reply) => {

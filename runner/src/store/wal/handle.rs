@@ -29,8 +29,10 @@ use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Answer, Claimed, DeadRow, Inspect, JobChange, JobFilter, JobRow, JobView, LeasedJob, Page,
-        PageRequest, QueueRow, Store, StoreError, StoreStats, dead::DeadStore,
+        Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
+        JobChange, JobFilter, JobRow, JobView, LeasedJob, LetterBounds, LetterName, LetterRef,
+        Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
+        dead::{BadList, DeadStore},
     },
 };
 
@@ -231,6 +233,40 @@ impl Store for Wal {
         Box::pin(self.ask(|reply| Wish::Amend(wish, reply)))
     }
 
+    fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        Box::pin(self.ask(move |reply| Wish::AmendDead(letters, wish, reply)))
+    }
+
+    fn import_dead(
+        &self,
+        letters: Vec<Letter>,
+        dry_run: bool,
+    ) -> Answer<'_, Vec<Result<Imported, Rejected>>> {
+        Box::pin(async move {
+            let ids: Vec<JobId> = letters.iter().map(Letter::id).collect();
+            let wish = |reply| Wish::ImportDead {
+                letters,
+                dry_run,
+                reply,
+            };
+            let answers = self.ask(wish).await?;
+            let taken = ids.into_iter().zip(&answers);
+            let taken = taken.filter(|(_, answer)| matches!(answer, Ok(Imported::Taken)));
+            let mut mint = self.mint.lock().unwrap_or_else(PoisonError::into_inner);
+            taken.for_each(|(id, _)| mint.saw(id));
+            drop(mint);
+            Ok(answers)
+        })
+    }
+
+    fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
+        Box::pin(self.ask(move |reply| Wish::PurgeDead {
+            bounds,
+            dry_run,
+            reply,
+        }))
+    }
+
     fn ready(&self) -> Arc<Notify> {
         self.ready.clone()
     }
@@ -277,12 +313,20 @@ impl Inspect for Wal {
         Box::pin(self.ask(Wish::Queues))
     }
 
-    fn dead(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
-        Box::pin(async move {
-            self.dead
-                .list(&filter, &page)
-                .map_err(|bad| Rejected::Invalid(bad.to_string()).into())
-        })
+    fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
+        let dead = self.dead.clone();
+        Box::pin(on_blocking_thread(move || {
+            let bad = |bad: BadList| Rejected::Invalid(bad.to_string()).into();
+            dead.list(&filter, &page).map_err(bad)
+        }))
+    }
+
+    fn count_dead(&self, filter: DeadFilter, cursor: Option<String>) -> Answer<'_, DeadCount> {
+        let dead = self.dead.clone();
+        Box::pin(on_blocking_thread(move || {
+            let bad = |bad: BadList| Rejected::Invalid(bad.to_string()).into();
+            dead.count(&filter, cursor.as_deref()).map_err(bad)
+        }))
     }
 
     fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>> {
@@ -290,6 +334,11 @@ impl Inspect for Wal {
             let dead = self.dead.clone();
             on_blocking_thread(move || dead.letter(id)).await
         })
+    }
+
+    fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
+        let dead = self.dead.clone();
+        Box::pin(on_blocking_thread(move || dead.raw(name)))
     }
 
     fn stats(&self) -> Answer<'_, StoreStats> {

@@ -10,6 +10,7 @@ mod check;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
+mod letters;
 mod live;
 mod logs;
 mod merge;
@@ -29,6 +30,7 @@ use crate::{
     clock::{Clock, SystemClock},
     disk::{Disk, RealDisk},
     entropy::{Entropy, SystemEntropy},
+    store::LetterBounds,
 };
 
 pub use check::{
@@ -112,9 +114,9 @@ pub struct WalOptions {
     pub lease_ms: u64,
     /// Wishes that may wait for the writer; more are answered as busy.
     pub mailbox: usize,
-    /// Dead letters to keep; when more are buried the oldest are deleted, each with a warning.
-    /// `None` keeps all.
-    pub max_letters: Option<usize>,
+    /// Dead letters to keep; the oldest beyond are deleted, each with a warning. All are kept by
+    /// default.
+    pub letters: LetterBounds,
     /// What the lock file says this process runs, such as `sandhog start`.
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
@@ -134,7 +136,7 @@ impl WalOptions {
             segment_bytes: 16 << 20,
             lease_ms: 30_000,
             mailbox: 4096,
-            max_letters: None,
+            letters: LetterBounds::default(),
             command: command.into(),
             passing: false,
         }

@@ -14,7 +14,8 @@ enum Meaning {
     Burial,
     /// The log took the job out of the dead letters, the letter was not removed.
     Gone,
-    /// The log does not know the job: it is another log's, and is kept.
+    /// The log does not know the job: the letter was imported and the record was not written, or it
+    /// is another log's. It becomes a dead job of this one.
     Unknown,
 }
 
@@ -31,9 +32,7 @@ pub(super) fn reconcile(
             Meaning::Agreed => {}
             Meaning::Burial => finish_burial(writer, id, now)?,
             Meaning::Gone => gone.push(id),
-            Meaning::Unknown => {
-                tracing::warn!(%id, "a dead letter's job is not in this log; it is kept");
-            }
+            Meaning::Unknown => adopt(writer, id, now)?,
         }
     }
     let failed = |error: crate::disk::DiskError| Unstaged::Poison(error.to_string());
@@ -91,6 +90,23 @@ fn finish_burial(writer: &mut Writer, id: JobId, now: Now) -> Result<(), Unstage
     if let Some(event) = burial(letter) {
         tracing::info!(%id, "finishing a burial that the last stop cut in half");
         writer.stage(event, WithLetter::IsThere, now, false)?;
+    }
+    Ok(())
+}
+
+/// Take the job of a letter into the log. What cannot be taken in is kept as it is.
+fn adopt(writer: &mut Writer, id: JobId, now: Now) -> Result<(), Unstaged> {
+    let taken = match writer.dead.letter(id) {
+        Ok(Some(letter)) => writer.take_in(letter, now, false),
+        Ok(None) => return Ok(()),
+        Err(error) => Err(Unstaged::Refused(error)),
+    };
+    match taken {
+        Ok(()) => tracing::info!(%id, "a dead letter's job was not in the log: it is now"),
+        Err(Unstaged::Refused(error)) => {
+            tracing::warn!(%id, %error, "a dead letter's job is not in this log; it is kept");
+        }
+        Err(poison @ Unstaged::Poison(_)) => return Err(poison),
     }
     Ok(())
 }

@@ -104,9 +104,6 @@ impl Actor {
                 Err(error) => tracing::warn!(%id, %error, "a lost lease cannot be taken back yet"),
             }
         }
-        if lost > 0 {
-            self.purge(now);
-        }
         Ok(lost)
     }
 
@@ -115,24 +112,6 @@ impl Actor {
         Ok(ids
             .first()
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
-    }
-
-    /// Delete the oldest letters over the operator's bound, each told.
-    pub(super) fn purge(&mut self, now: Now) {
-        let Some(keep) = self.max_letters else {
-            return;
-        };
-        // Letters of this batch are not listed yet: they are what makes others too many.
-        let keep = keep.saturating_sub(self.writer.dead.staged());
-        for id in self.writer.dead.beyond(keep) {
-            match self.carry_out(Command::Amend(Amend::Delete(id)), now, false) {
-                Ok(_) => {
-                    self.writer.counters.purged += 1;
-                    tracing::warn!(%id, "dead letter deleted: more than the number to keep");
-                }
-                Err(error) => tracing::warn!(%id, %error, "a dead letter too many stays"),
-            }
-        }
     }
 
     pub(super) fn look(&self, ids: &[JobId], now: Now) -> Vec<Known> {
@@ -216,7 +195,9 @@ impl Actor {
             torn_tail_bytes: self.torn_tail_bytes,
             merged_logs: self.taken.logs,
             merged_jobs: self.taken.jobs,
-            purged_letters: counters.purged,
+            purged_letters: counters.purged.total(),
+            purged: counters.purged,
+            dead_bytes: self.writer.dead.bytes(),
         }
     }
 }

@@ -1,11 +1,15 @@
 //! What callers put into the writer's mailbox, each with the place its answer goes.
 
 use sandhog_model::{
-    Amend, ClaimRequest, Entry, Job, JobId, RecordAt, Rejected, Settlement, State, Token, UnixMs,
+    Amend, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected, Settlement, State, Token,
+    UnixMs,
 };
 use tokio::sync::oneshot;
 
-use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
+use crate::store::{
+    Amended, DeadWish, Imported, JobFilter, LetterBounds, LetterRef, Purged, QueueRow, StoreError,
+    StoreStats,
+};
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
 pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -55,6 +59,17 @@ pub(super) enum Wish {
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
     Amend(Amend, Reply<Option<State>>),
+    AmendDead(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
+    ImportDead {
+        letters: Vec<Letter>,
+        dry_run: bool,
+        reply: Reply<Vec<Result<Imported, Rejected>>>,
+    },
+    PurgeDead {
+        bounds: LetterBounds,
+        dry_run: bool,
+        reply: Reply<Purged>,
+    },
     Look(Vec<JobId>, Reply<Vec<Known>>),
     Scan {
         filter: JobFilter,

@@ -11,7 +11,7 @@ use crate::{
     clock::Clock,
     disk::DiskError,
     entropy::Entropy,
-    store::{JobChange, StoreError, dead::DeadStore, frames},
+    store::{JobChange, PurgeCounts, StoreError, dead::DeadStore, frames},
 };
 
 /// Why a fact was not taken in.
@@ -36,7 +36,7 @@ pub(super) struct Counters {
     pub(super) appended: u64,
     pub(super) syncs: u64,
     pub(super) last_sync_us: u64,
-    pub(super) purged: u64,
+    pub(super) purged: PurgeCounts,
 }
 
 /// The log, the ledger and the dead letters, in the hands of one thread.
@@ -164,6 +164,7 @@ impl Writer {
                 Err(error) if error.is_full() => tracing::warn!(%error, "a letter stays listed"),
                 Err(error) => return Err(error),
             }
+            self.dead.rewrite_behind();
         }
         self.tell(now);
         Ok(())

@@ -1,0 +1,157 @@
+//! The dead letters of the double.
+
+use sandhog_model::{Amend, FailureKind, JobId, Letter, Rejected, State, Token, UnixMs};
+
+use super::{Double, fits, trapped};
+use crate::store::{
+    Amended, DeadFilter, DeadRow, DeadWish, FailureRow, Imported, JobFilter, JobView, LetterBounds,
+    LetterName, LetterRef, PurgeReason, Purged, Store,
+};
+
+impl Double {
+    pub(super) fn change(&self, wish: Amend) -> Result<Option<State>, Rejected> {
+        let mut inner = self.inner.lock().unwrap();
+        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = wish;
+        let Some(view) = inner.jobs.get_mut(&id) else {
+            return Err(Rejected::NoSuchJob(id));
+        };
+        let dead = view.row.state == State::Dead;
+        if dead == matches!(wish, Amend::Retry(_)) {
+            let state = view.row.state;
+            let wish = "retry";
+            return Err(Rejected::WrongState { id, state, wish });
+        }
+        if matches!(wish, Amend::Delete(_)) {
+            inner.jobs.remove(&id);
+            return Ok(None);
+        }
+        view.row.state = State::Available;
+        Ok(Some(State::Available))
+    }
+
+    pub(crate) fn dies(&self, id: JobId) {
+        self.ends(id, State::Dead, |view| {
+            let attempt = trapped();
+            let failure = attempt.failure.clone().unwrap();
+            view.row.attempt = 1;
+            view.row.digest = Some(attempt.digest.clone());
+            view.row.failure = Some(FailureRow {
+                kind: failure.kind,
+                cause: failure.cause.clone(),
+                hint: failure.hint.clone(),
+            });
+            view.failure = Some(failure);
+            view.attempts.push(attempt);
+        });
+    }
+
+    pub(super) fn changed_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Vec<Amended> {
+        let answers = letters.into_iter().map(|letter| {
+            let LetterName::Job(id) = letter.name else {
+                let broken = self.inner.lock().unwrap().broken.take();
+                return broken.map_or(Amended::NotFound, |_| Amended::Done);
+            };
+            let amend = match wish {
+                DeadWish::Requeue => Amend::Requeue(id),
+                DeadWish::Delete => Amend::Delete(id),
+            };
+            match self.change(amend) {
+                Ok(_) => Amended::Done,
+                Err(Rejected::NoSuchJob(_)) => Amended::NotFound,
+                Err(_) if letter.token.is_some() => Amended::Changed,
+                Err(rejected) => Amended::Refused(rejected),
+            }
+        });
+        answers.collect()
+    }
+
+    pub(super) fn imported(
+        &self,
+        letters: Vec<Letter>,
+        dry_run: bool,
+    ) -> Vec<Result<Imported, Rejected>> {
+        let answers = letters.into_iter().map(|letter| {
+            let id = letter.id();
+            if self.inner.lock().unwrap().jobs.contains_key(&id) {
+                return Ok(Imported::Known);
+            }
+            if !dry_run {
+                drop(self.enqueue(vec![letter.job]));
+                self.dies(id);
+            }
+            Ok(Imported::Taken)
+        });
+        answers.collect()
+    }
+
+    pub(super) fn purged(&self, bounds: LetterBounds, dry_run: bool) -> Purged {
+        let rows = self.rows(|view| view.row.state == State::Dead);
+        let keep = bounds.max_letters.unwrap_or(u64::MAX) as usize;
+        let over = rows.iter().skip(keep).map(|view| view.row.id);
+        let letters: Vec<_> = over.map(|id| (id, PurgeReason::Number)).rev().collect();
+        for (id, _) in letters.iter().filter(|_| !dry_run) {
+            self.inner.lock().unwrap().jobs.remove(id);
+        }
+        Purged { letters, left: 0 }
+    }
+
+    /// The letter with these bytes cannot be read.
+    pub(crate) fn breaks(&self, at: u64, bytes: &[u8]) {
+        self.inner.lock().unwrap().broken = Some((at, bytes.to_vec()));
+    }
+
+    pub(super) fn broken(&self) -> Option<(u64, Vec<u8>)> {
+        self.inner.lock().unwrap().broken.clone()
+    }
+
+    pub(super) fn dead_rows(&self, filter: &DeadFilter) -> Vec<DeadRow> {
+        let of_jobs = JobFilter {
+            queue: filter.queue.clone(),
+            kind: filter.kind.clone(),
+            ..JobFilter::default()
+        };
+        let fits = |view: &JobView| {
+            let died_at = view.row.at;
+            view.row.state == State::Dead
+                && fits(&of_jobs, &view.row)
+                && !filter.unreadable
+                && filter.since.is_none_or(|since| died_at >= since)
+                && filter.until.is_none_or(|until| died_at < until)
+        };
+        let rows = self.rows(fits).into_iter();
+        rows.map(|view| DeadRow {
+            name: LetterName::Job(view.row.id),
+            token: Token(7),
+            bytes: 300,
+            unreadable: None,
+            kind: view.row.kind,
+            queue: view.row.queue,
+            died_at: view.row.at,
+            attempts: view.row.attempt,
+            max_attempts: view.row.max_attempts,
+            failure: view.row.failure.unwrap(),
+            digest: view.row.digest,
+        })
+        .collect()
+    }
+}
+
+pub(super) fn broken_row(at: u64) -> DeadRow {
+    DeadRow {
+        name: LetterName::Place(at),
+        kind: String::new(),
+        queue: String::new(),
+        died_at: UnixMs(0),
+        token: Token(0),
+        attempts: 0,
+        max_attempts: 0,
+        failure: FailureRow {
+            kind: FailureKind::HostError,
+            cause: "bad checksum\u{1b}".into(),
+            hint: None,
+        },
+        digest: None,
+        bytes: 4,
+        unreadable: Some("bad checksum\u{1b}".into()),
+    }
+}

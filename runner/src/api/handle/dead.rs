@@ -1,0 +1,89 @@
+//! Requests about dead letters.
+
+use sandhog_model::{JobId, Letter};
+
+use super::{ROWS, checked, invalid, keep_latest_logs};
+use crate::{
+    api::{ApiError, Ctx, ErrorCode, Reply, Response},
+    store::{Amended, DeadFilter, DeadWish, LetterName, LetterRef, PageRequest},
+};
+
+pub(super) async fn list(ctx: &Ctx, filter: DeadFilter, page: PageRequest) -> Reply {
+    let rows = ctx.store.dead(filter, checked(page)?).await?;
+    Ok(Response::Dead(rows))
+}
+
+pub(super) async fn count(ctx: &Ctx, filter: DeadFilter, cursor: Option<String>) -> Reply {
+    let counted = ctx.store.count_dead(filter, cursor).await?;
+    Ok(Response::DeadCounted(counted))
+}
+
+pub(super) async fn letter(ctx: &Ctx, id: JobId, logs: bool) -> Reply {
+    let letter = ctx.store.letter(id).await?;
+    let mut letter = letter.ok_or_else(|| missing(LetterName::Job(id)))?;
+    if !logs {
+        keep_latest_logs(&mut letter.attempts);
+    }
+    Ok(Response::Letter(Box::new(letter)))
+}
+
+pub(super) async fn raw(ctx: &Ctx, name: LetterName) -> Reply {
+    let raw = ctx.store.raw_letter(name).await?;
+    raw.map(Response::RawLetter).ok_or_else(|| missing(name))
+}
+
+pub(super) async fn amend(ctx: &Ctx, letters: Vec<LetterRef>, wish: DeadWish) -> Reply {
+    few(letters.len(), "letters")?;
+    let names: Vec<LetterName> = letters.iter().map(|letter| letter.name).collect();
+    let answers = ctx.store.amend_dead(letters, wish).await?;
+    let answers = names.into_iter().zip(answers);
+    Ok(Response::Amended(
+        answers
+            .map(|(name, answer)| amended(name, answer))
+            .collect(),
+    ))
+}
+
+fn amended(name: LetterName, answer: Amended) -> Result<LetterName, ApiError> {
+    match answer {
+        Amended::Done => Ok(name),
+        Amended::NotFound => Err(missing(name)),
+        Amended::Changed => Err(ApiError::new(
+            ErrorCode::Changed,
+            format!("job {name} was brought back since it was listed: left alone"),
+        )),
+        Amended::Unreadable(name) => Err(ApiError::new(
+            ErrorCode::Damaged,
+            format!("the letter {name} cannot be read: it can be shown raw, exported and deleted"),
+        )),
+        Amended::Refused(rejected) => Err(rejected.into()),
+    }
+}
+
+pub(super) async fn import(ctx: &Ctx, letters: Vec<Letter>, dry_run: bool) -> Reply {
+    few(letters.len(), "letters")?;
+    let answers = ctx.store.import_dead(letters, dry_run).await?;
+    let answers = answers.into_iter();
+    Ok(Response::Imported(
+        answers
+            .map(|answer| answer.map_err(ApiError::from))
+            .collect(),
+    ))
+}
+
+fn few(count: usize, what: &str) -> Result<(), ApiError> {
+    if count > ROWS {
+        return Err(invalid(format!(
+            "{count} {what} in one request: allowed are {ROWS}"
+        )));
+    }
+    Ok(())
+}
+
+fn missing(name: LetterName) -> ApiError {
+    let what = match name {
+        LetterName::Job(id) => format!("no dead letter of job {id} here"),
+        LetterName::Place(_) => format!("no unreadable letter {name} here"),
+    };
+    ApiError::new(ErrorCode::NotFound, what)
+}
