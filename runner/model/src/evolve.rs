@@ -95,8 +95,9 @@ impl Ledger {
     /// As [`evolve`](Self::evolve).
     pub fn replay(&mut self, record: &Record, at: RecordAt, mono: u64) -> Result<(), Unsound> {
         if let Some(id) = record.event.id()
-            && record.previous.is_some_and(|previous| previous < self.first)
+            && let Some(previous) = record.previous
             && !self.entries.contains_key(&id)
+            && (previous < self.first || self.awaited.contains(&id))
         {
             return self.pass_over(id, &record.event, at, mono);
         }

@@ -208,6 +208,14 @@ impl LettersFile {
         Ok(())
     }
 
+    /// Sync, unless everything is.
+    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
+        if self.unsynced_from < self.next_sequence {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
     /// Write nothing from now on: another may own the file.
     pub(super) fn close(&mut self) {
         self.broken = true;

@@ -234,6 +234,11 @@ impl DeadStore {
         Ok(true)
     }
 
+    /// Make everything written so far durable, what was taken out included.
+    pub fn flush(&self) -> Result<(), DiskError> {
+        self.inner().file.flush()
+    }
+
     /// Take letters out. Those that are not there are passed over. Gives how many were there.
     ///
     /// Not synced: whoever takes a letter out has said so in the log before, and the next open of

@@ -1,5 +1,7 @@
 //! What a store promises, tried on a real disk and on one that fails.
 
+mod compact;
+mod compact_faults;
 mod conformance;
 mod crash;
 mod damage;
@@ -7,4 +9,5 @@ mod dead;
 mod faults;
 mod halves;
 mod opening;
+mod retain;
 mod stage;

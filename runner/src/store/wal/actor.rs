@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::{
     Durability,
+    upkeep::Upkeep,
     wish::{Reply, Wish},
     writer::{Unstaged, Writer},
 };
@@ -19,7 +20,7 @@ use crate::store::{StoreError, lock::HeldLock};
 /// sync.
 const BATCH_BYTES: usize = 4 << 20;
 /// An answer that waits for the commit: told `None` when it succeeded.
-type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
 
 /// What became of each wish of a list: done, or refused by the rules.
 pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;
@@ -31,14 +32,19 @@ pub(super) struct Actor {
     pub(super) lease_ms: u64,
     pub(super) max_letters: Option<usize>,
     pub(super) torn_tail_bytes: u64,
+    pub(super) upkeep: Upkeep,
     pub(super) _lock: HeldLock,
 }
 
 impl Actor {
     /// Serve until every handle is gone or one asks to close.
-    pub(super) fn run(mut self, inbox: &Receiver<Wish>) {
+    ///
+    /// The inbox goes before the rest, also in a panic: the compaction's thread, of which the end
+    /// is waited for, must not wait for an answer meanwhile.
+    pub(super) fn run(mut self, inbox: Receiver<Wish>) {
+        self.look_after(self.writer.clock.now());
         let closing = loop {
-            let Some(first) = self.next(inbox) else {
+            let Some(first) = self.next(&inbox) else {
                 break None;
             };
             let now = self.writer.clock.now();
@@ -51,10 +57,13 @@ impl Actor {
                 }
             }
             self.commit(now, waiting);
+            self.look_after(now);
             if closing.is_some() {
                 break closing;
             }
         };
+        drop(inbox);
+        self.upkeep.compaction = None;
         if self.refusal().is_none()
             && self.writer.durability != Durability::None
             && let Err(error) = self.writer.sync()
@@ -98,7 +107,7 @@ impl Actor {
         }
     }
 
-    fn refusal(&self) -> Option<StoreError> {
+    pub(super) fn refusal(&self) -> Option<StoreError> {
         self.poison
             .borrow()
             .as_ref()
@@ -107,7 +116,7 @@ impl Actor {
             })
     }
 
-    fn poisoned(&self, cause: String) {
+    pub(super) fn poisoned(&self, cause: String) {
         self.poison.send_if_modified(|poison| {
             if poison.is_some() {
                 return false;
@@ -169,6 +178,7 @@ impl Actor {
             Wish::Sweep(reply) => {
                 let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
                 let answer = self.lose(&overdue, now);
+                self.upkeep.age_is_due();
                 waiting.push(hold(reply, answer));
             }
             Wish::Amend(wish, reply) => {
@@ -192,6 +202,7 @@ impl Actor {
                     let _ = reply.send(Ok(stats));
                 }));
             }
+            Wish::Compact(ask) => self.compact(ask, now, waiting),
             Wish::Close(reply) => return Some(reply),
         }
         None
@@ -235,7 +246,7 @@ fn only_ids(each: Each) -> Vec<Result<JobId, Rejected>> {
 }
 
 /// An answer kept until the commit. When that fails, nobody hears of a success.
-fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
+pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
     Box::new(move |failed| {
         let _ = reply.send(match failed {
             None => answer,

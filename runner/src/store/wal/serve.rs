@@ -219,6 +219,10 @@ impl Actor {
             poisoned: self.poison.borrow().clone(),
             torn_tail_bytes: self.torn_tail_bytes,
             purged_letters: counters.purged,
+            live_bytes: self.writer.live.bytes(),
+            pruned_jobs: counters.pruned,
+            freed_segments: counters.freed_segments,
+            reclaimed_bytes: counters.reclaimed_bytes,
         }
     }
 }
