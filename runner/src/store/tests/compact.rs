@@ -2,7 +2,7 @@
 //! anything of it.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -45,7 +45,9 @@ pub(super) fn churn(store: &dyn Store, jobs: usize) {
         }
         let leased = claim(store, &["short"], batch).expect("claimed");
         assert_eq!(leased.len(), batch);
-        let reports = leased.iter().map(|job| report(job, completed(), Vec::new()));
+        let reports = leased
+            .iter()
+            .map(|job| report(job, completed(), Vec::new()));
         for answer in wait(store.settle(reports.collect())).expect("settled") {
             assert_eq!(answer, Ok(State::Completed));
         }
@@ -189,7 +191,10 @@ fn a_lease_keeps_its_age_and_its_right_when_its_job_is_written_anew() {
     store.compacted();
     assert!(stats(&*store).freed_segments > 5);
     stage.clock.pass(300);
-    assert_eq!(settle(&*store, &kept, completed()).ok(), Some(State::Completed));
+    assert_eq!(
+        settle(&*store, &kept, completed()).ok(),
+        Some(State::Completed)
+    );
     stage.clock.pass(200);
     assert_eq!(wait(store.sweep()).expect("swept"), 1, "1100 ms is too old");
     assert!(settle(&*store, &lost, completed()).is_err());
@@ -212,7 +217,10 @@ fn a_record_larger_than_a_segment_goes_as_well() {
         churn(&*store, 2);
         store.compacted();
         let (bytes, live) = (log_bytes(&disk), stats(&*store).live_bytes);
-        assert!(bytes <= 10 * live + 2 * 4096, "{bytes} bytes, {live} needed");
+        assert!(
+            bytes <= 10 * live + 2 * 4096,
+            "{bytes} bytes, {live} needed"
+        );
     }
 }
 
@@ -234,7 +242,9 @@ fn readers_see_nothing_of_a_compaction() {
                             view(&*store, *id);
                         }
                         for row in all_rows(&*store, &JobFilter::default(), 50) {
-                            let cause = row.failure.map_or_else(String::new, |failure| failure.cause);
+                            let cause = row
+                                .failure
+                                .map_or_else(String::new, |failure| failure.cause);
                             assert!(!cause.contains("segment"), "{cause}");
                         }
                         let back = claim(&*store, &["grave"], 1).expect("claimed");
@@ -256,7 +266,11 @@ fn readers_see_nothing_of_a_compaction() {
     });
     assert!(rounds > 1);
     assert!(stats(&*store).freed_segments > 50);
-    assert_eq!(state(&*store, ids[3]), Some(State::Available), "no claim was lost");
+    assert_eq!(
+        state(&*store, ids[3]),
+        Some(State::Available),
+        "no claim was lost"
+    );
 }
 
 /// A log of which the first segments were removed, and the disk as it was before that.
@@ -275,12 +289,14 @@ fn trimmed() -> (Stage, SimDisk, SimDisk, Vec<JobId>) {
 }
 
 /// Put a file of another disk back.
-fn put_back(disk: &SimDisk, from: &SimDisk, path: &PathBuf) {
+fn put_back(disk: &SimDisk, from: &SimDisk, path: &Path) {
     use crate::disk::Disk;
     let file = disk.open(path, OpenMode::Replace).expect("made");
-    file.write_at(0, &from.bytes(path).expect("the file")).expect("written");
+    file.write_at(0, &from.bytes(path).expect("the file"))
+        .expect("written");
     file.sync().expect("synced");
-    disk.sync_dir(path.parent().expect("a directory")).expect("synced");
+    disk.sync_dir(path.parent().expect("a directory"))
+        .expect("synced");
 }
 
 #[test]
@@ -307,7 +323,10 @@ fn removals_of_which_a_crash_kept_any_part_are_finished() {
         assert_eq!(views(&*store, &ids), expected, "{kept:b}");
         store.compacted();
         for path in &gone {
-            assert!(copy.bytes(path).is_none(), "{kept:b}: {path:?} is still there");
+            assert!(
+                copy.bytes(path).is_none(),
+                "{kept:b}: {path:?} is still there"
+            );
         }
     }
 }
@@ -321,19 +340,31 @@ fn a_missing_segment_is_named_and_nothing_changes() {
     for lost in numbers {
         let copy = before.after_crash(Unsynced::Kept);
         let path = &segments(&before)[lost];
-        stage.moved_to(&copy).options.disk.remove(path).expect("removed");
+        stage
+            .moved_to(&copy)
+            .options
+            .disk
+            .remove(path)
+            .expect("removed");
         let files = copy.files().len();
         let here = stage.moved_to(&copy);
         let number = lost as u32 + 1;
         match here.try_open() {
             Err(OpenError::Missing(missing)) => {
                 assert_eq!((missing.first, missing.last), (number, number));
-                assert!(missing.to_string().contains(&format!("segment {number},")), "{missing}");
+                assert!(
+                    missing.to_string().contains(&format!("segment {number},")),
+                    "{missing}"
+                );
             }
             Err(other) => panic!("{other}"),
             Ok(_) => panic!("opened without {path:?}"),
         }
-        assert_eq!(copy.files().len(), files + 1, "a lock file, and nothing else");
+        assert_eq!(
+            copy.files().len(),
+            files + 1,
+            "a lock file, and nothing else"
+        );
         let report = check_on(&here.options.disk, &here.options.data).expect("a check");
         assert_eq!(report.verdict, Verdict::Damaged);
         let why = report.segments[0].why.as_deref().unwrap_or_default();
@@ -342,8 +373,16 @@ fn a_missing_segment_is_named_and_nothing_changes() {
     // The first that a trimmed log needs.
     if left.len() > 1 {
         let copy = disk.after_crash(Unsynced::Kept);
-        stage.moved_to(&copy).options.disk.remove(&left[0]).expect("removed");
-        assert!(matches!(stage.moved_to(&copy).try_open(), Err(OpenError::Missing(_))));
+        stage
+            .moved_to(&copy)
+            .options
+            .disk
+            .remove(&left[0])
+            .expect("removed");
+        assert!(matches!(
+            stage.moved_to(&copy).try_open(),
+            Err(OpenError::Missing(_))
+        ));
     }
 }
 
@@ -362,7 +401,10 @@ fn a_segment_of_an_older_format_is_read_and_not_appended_to() {
         let HeaderVerdict::Good(header) = SegmentHeader::decode(bytes) else {
             panic!("no header");
         };
-        let older = SegmentHeader { format: 1, ..header };
+        let older = SegmentHeader {
+            format: 1,
+            ..header
+        };
         bytes[..48].copy_from_slice(&older.encode());
     });
     let before = disk.bytes(&first);

@@ -5,8 +5,8 @@ use sandhog_model::State;
 use super::{
     compact::{churn, stats},
     stage::{
-        Stage, all_rows, child, claim_one, completed, enqueue, permanent, settle, settle_with, state,
-        wait,
+        Stage, all_rows, child, claim_one, completed, enqueue, permanent, settle, settle_with,
+        state, wait,
     },
 };
 use crate::store::{Inspect, JobFilter, Store};
@@ -30,7 +30,7 @@ fn as_many_are_kept_as_was_said() {
         let waits = enqueue(&*store, "photo").expect("enqueued");
         let mut store = Some(store);
         for _ in 0..2 {
-            let open = store.take().unwrap_or_else(|| stage.open()); 
+            let open = store.take().unwrap_or_else(|| stage.open());
             let rows = all_rows(&*open, &JobFilter::default(), 100);
             let mut expected = vec![waits, dead];
             expected.extend(ended.iter().rev().take(keep));

@@ -322,7 +322,11 @@ impl Compactor {
 /// About how many bytes a job takes.
 fn weight(carried: &Carried) -> usize {
     let result = carried.output.as_ref().map_or(0, |out| out.payload.len());
-    let logs: usize = carried.history.iter().map(|attempt| attempt.logs.len()).sum();
+    let logs: usize = carried
+        .history
+        .iter()
+        .map(|attempt| attempt.logs.len())
+        .sum();
     carried.job.payload.len()
         + carried.checkpoint.as_ref().map_or(0, Vec::len)
         + result

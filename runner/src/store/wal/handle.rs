@@ -134,7 +134,9 @@ impl Wal {
             if !found.iter().any(gone) {
                 break;
             }
-            found = self.look(found.iter().map(|known| known.id).collect()).await?;
+            found = self
+                .look(found.iter().map(|known| known.id).collect())
+                .await?;
         }
         Ok(rows)
     }
@@ -397,7 +399,11 @@ impl Wal {
             let (reply, answer) = oneshot::channel();
             let mailbox = self.mailbox.as_ref().expect("not dropped");
             let _ = mailbox.send(Wish::Stats(reply));
-            answer.blocking_recv().ok()?.ok().map(|stats| stats.freed_segments)
+            answer
+                .blocking_recv()
+                .ok()?
+                .ok()
+                .map(|stats| stats.freed_segments)
         };
         loop {
             let before = freed();

@@ -114,10 +114,7 @@ impl Run {
         let (needed, _) = layout::segment_and_offset(trimmed);
         let run = self.segments.iter().rev().skip(1).rev();
         let numbers = self.leftovers.iter().chain(run.map(|(number, _)| number));
-        numbers
-            .copied()
-            .filter(|number| *number < needed)
-            .collect()
+        numbers.copied().filter(|number| *number < needed).collect()
     }
 }
 

@@ -86,8 +86,7 @@ impl Actor {
             }
             Phase::Asleep | Phase::Stuck(_) | Phase::Awake | Phase::Resting => {}
         }
-        let is_behind =
-            !is_poisoned && self.upkeep.phase == Phase::Awake && self.is_large(BEHIND);
+        let is_behind = !is_poisoned && self.upkeep.phase == Phase::Awake && self.is_large(BEHIND);
         self.upkeep.behind.send_if_modified(|behind| {
             let changed = *behind != is_behind;
             *behind = is_behind;

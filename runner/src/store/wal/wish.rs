@@ -1,7 +1,8 @@
 //! What callers put into the writer's mailbox, each with the place its answer goes.
 
 use sandhog_model::{
-    Amend, Carried, ClaimRequest, Entry, Job, JobId, RecordAt, Rejected, Settlement, State, Token, UnixMs,
+    Amend, Carried, ClaimRequest, Entry, Job, JobId, RecordAt, Rejected, Settlement, State, Token,
+    UnixMs,
 };
 use tokio::sync::oneshot;
 

@@ -158,8 +158,8 @@ impl Writer {
     /// The order is what makes a burial whole: letters are durable before the log says so, and
     /// are taken out only after the log does.
     pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
-        let sync = self.batch.must_sync
-            || self.batch.wants_sync && self.durability == Durability::Commit;
+        let sync =
+            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
         self.dead.sync(self.durability != Durability::None)?;
         self.appender.write()?;
         if sync {
