@@ -2,7 +2,7 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path, time::Instant};
 
-use sandhog::store::{JobFilter, PageRequest, Store, wal::Durability};
+use sandhog::store::{DeadFilter, PageRequest, Store, wal::Durability};
 use sandhog_model::{Failure, FailureKind, Outcome};
 
 use crate::{
@@ -36,10 +36,10 @@ pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Re
     let store = stage::store(&dir, Durability::Commit)?;
     let (middle, last) = cursors(&*store, letters)?;
     let file = dir.join("dead/letters");
-    let everything = JobFilter::default();
-    let elsewhere = JobFilter {
+    let everything = DeadFilter::default();
+    let elsewhere = DeadFilter {
         queue: Some("elsewhere".to_owned()),
-        ..JobFilter::default()
+        ..DeadFilter::default()
     };
     let pages = [
         ("first page", &everything, None),
@@ -79,7 +79,7 @@ fn cursors(store: &dyn Store, letters: usize) -> Result<(Option<String>, Option<
         let limit = if left > 1000 + ROWS { 1000 } else { ROWS };
         let request = PageRequest { limit, cursor };
         let page = stage::runtime()
-            .block_on(store.dead(JobFilter::default(), request))
+            .block_on(store.dead(DeadFilter::default(), request))
             .map_err(|error| error.to_string())?;
         seen += page.rows.len();
         cursor = page.next;
@@ -97,7 +97,7 @@ fn cursors(store: &dyn Store, letters: usize) -> Result<(Option<String>, Option<
 }
 
 /// Milliseconds of one page.
-fn page(store: &dyn Store, filter: &JobFilter, cursor: Option<&String>) -> Result<f64, String> {
+fn page(store: &dyn Store, filter: &DeadFilter, cursor: Option<&String>) -> Result<f64, String> {
     let runtime = stage::runtime();
     let request = PageRequest {
         limit: ROWS,

@@ -83,7 +83,15 @@ fn checked(page: PageRequest) -> Result<PageRequest, ApiError> {
 
 async fn job(ctx: &Ctx, id: JobId) -> Result<JobView, ApiError> {
     let view = ctx.store.job(id).await?;
-    view.ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no job {id} here")))
+    view.ok_or_else(|| no_job(id))
+}
+
+fn no_job(id: JobId) -> ApiError {
+    let text = format!(
+        "no job {id} here: it never was, or it ended and was forgotten (`store.keep_completed` and \
+         `store.max_completed` say when)"
+    );
+    ApiError::new(ErrorCode::NotFound, text)
 }
 
 /// The lines of earlier attempts are asked for one attempt at a time; together they could be larger
@@ -177,10 +185,7 @@ async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs,
 async fn retry(ctx: &Ctx, id: JobId) -> Reply {
     match ctx.store.amend(Amend::Retry(id)).await? {
         Some(state) => Ok(Response::Retried(state)),
-        None => Err(ApiError::new(
-            ErrorCode::NotFound,
-            format!("no job {id} here"),
-        )),
+        None => Err(no_job(id)),
     }
 }
 

@@ -31,6 +31,11 @@ fn wal_options(config: &Config, command: &str) -> WalOptions {
             config::Durability::None => Durability::None,
         },
         segment_bytes: config.store.segment_size,
+        keep_ended_ms: match config.store.keep_completed {
+            config::Keep::For(span) => Some(span.as_millis() as u64),
+            config::Keep::Forever => None,
+        },
+        max_ended: Some(config.store.max_completed),
         lease_ms: config.runner.lease.as_millis() as u64,
         letters: LetterBounds {
             keep_ms: config.dead.keep.map(|keep| keep.as_millis() as u64),

@@ -51,6 +51,22 @@ fn shown(stats: &Stats) -> String {
         text::plain(&store.durability)
     );
     fields.push(("log", log));
+    let mut needed = text::size(store.live_bytes);
+    if store.freed_segments > 0 {
+        needed += &format!(
+            "; {} with {} freed since the start",
+            text::count(store.freed_segments, "segment"),
+            text::size(store.reclaimed_bytes)
+        );
+    }
+    fields.push(("needed of it", needed));
+    if store.pruned_jobs > 0 {
+        let pruned = format!(
+            "{} since the start, as `store.keep_completed` and `store.max_completed` say",
+            text::count(store.pruned_jobs, "ended job")
+        );
+        fields.push(("forgotten", pruned));
+    }
     // Without a runner the start was this command's.
     if stats.runner.is_some() {
         let writes = format!(

@@ -62,6 +62,7 @@ const fn span(min_ms: u64, max_s: u64) -> Form {
 }
 
 const HOUR: u64 = 3_600;
+const YEAR: u64 = 365 * 24 * HOUR;
 const ATTEMPT: Form = span(1, 24 * HOUR);
 const MEMORY: Form = size(64 * KIB, 4 * GIB);
 
@@ -139,6 +140,26 @@ pub(super) const TABLES: &[Table] = &[
                 "segment_size",
                 size(64 * KIB, GIB),
                 "The size at which a segment of the log is closed and the next one begun."
+            ),
+            key!(
+                Config,
+                store.keep_completed,
+                "keep_completed",
+                Form::Keep {
+                    min: Duration::from_millis(1),
+                    max: Duration::from_secs(100 * YEAR),
+                },
+                "How long a job that completed, was cancelled or was discarded is kept to be looked at; then it is forgotten. Dead jobs stay until somebody deletes them."
+            ),
+            key!(
+                Config,
+                store.max_completed,
+                "max_completed",
+                Form::Count {
+                    min: 0,
+                    max: 1_000_000_000,
+                },
+                "How many such jobs are kept at most. More of them are forgotten at once, the one that ended first before the others."
             ),
         ],
     },

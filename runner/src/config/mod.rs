@@ -64,6 +64,19 @@ pub struct StoreSettings {
     pub interval: Duration,
     /// Size at which a segment is closed, in bytes.
     pub segment_size: u64,
+    /// How long jobs that ended are kept, the dead ones aside.
+    pub keep_completed: Keep,
+    /// How many of them are kept.
+    pub max_completed: usize,
+}
+
+/// How long something is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// For this time.
+    For(Duration),
+    /// Without an end.
+    Forever,
 }
 
 /// Which dead letters are kept. What is `None` does not bound.
@@ -163,6 +176,8 @@ impl Default for Config {
                 durability: Durability::Commit,
                 interval: Duration::from_millis(100),
                 segment_size: 16 << 20,
+                keep_completed: Keep::For(Duration::from_secs(24 * 60 * 60)),
+                max_completed: 1_000_000,
             },
             dead: DeadSettings::default(),
             limits: LimitSettings {

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, fs, path::Path, time::Duration};
 
-use super::{Config, Durability, Overrides, load, page, parse, show};
+use super::{Config, Durability, Keep, Overrides, load, page, parse, show};
 
 fn read(text: &str) -> Result<Config, String> {
     parse(Path::new("sandhog.toml"), text).map_err(|error| error.to_string())
@@ -75,6 +75,12 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     ("[limits]\nmemory = \"99999999999999999999GiB\"", "no size"),
     ("[limits]\nmemory = \"12 parsecs\"", "no size"),
+    (
+        "[store]\nkeep_completed = \"0s\"",
+        "`store.keep_completed` is 0s, out of range: allowed is a duration from 1ms to",
+    ),
+    ("[store]\nkeep_completed = \"always\"", "or \"forever\""),
+    ("[store]\nkeep_completed = 24", "without a unit"),
     (
         "[store]\ndurability = \"fsync\"",
         "`store.durability` is \"fsync\": allowed is one of \"commit\", \"interval\", \"none\"",
@@ -151,6 +157,19 @@ fn files_that_look_odd_but_are_right_are_taken() {
         (store.durability, store.interval),
         (Durability::Interval, Duration::from_millis(200))
     );
+    let kept = |text: &str| read(text).unwrap().store;
+    assert_eq!(
+        kept("").keep_completed,
+        Keep::For(Duration::from_secs(86_400))
+    );
+    assert_eq!(kept("").max_completed, 1_000_000);
+    let long = kept("[store]\nkeep_completed = \"forever\"\nmax_completed = 0");
+    assert_eq!(
+        (long.keep_completed, long.max_completed),
+        (Keep::Forever, 0)
+    );
+    let short = kept("[store]\nkeep_completed = \"90m\"");
+    assert_eq!(short.keep_completed, Keep::For(Duration::from_secs(5400)));
 }
 
 #[test]

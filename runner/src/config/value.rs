@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use sandhog_model::Backoff;
 
-use super::{Durability, LogFormat};
+use super::{Durability, Keep, LogFormat};
+
+/// What keeps a thing without an end.
+const FOREVER: &str = "forever";
 
 /// A checked value.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +16,7 @@ pub(super) enum Value {
     /// A count, or a size in bytes.
     Number(u64),
     Span(Duration),
+    Keep(Keep),
     Word(String),
     Backoff(Backoff),
     Pairs(BTreeMap<String, String>),
@@ -22,9 +26,23 @@ pub(super) enum Value {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Form {
     Path,
-    Count { min: u64, max: u64 },
-    Size { min: u64, max: u64 },
-    Span { min: Duration, max: Duration },
+    Count {
+        min: u64,
+        max: u64,
+    },
+    Size {
+        min: u64,
+        max: u64,
+    },
+    Span {
+        min: Duration,
+        max: Duration,
+    },
+    /// A duration, or for ever.
+    Keep {
+        min: Duration,
+        max: Duration,
+    },
     OneOf(&'static [&'static str]),
     Name,
     Backoff,
@@ -47,6 +65,9 @@ impl Form {
                 show_span(min),
                 show_span(max)
             ),
+            Self::Keep { min, max } => {
+                format!("{}, or \"{FOREVER}\"", Self::Span { min, max }.allowed())
+            }
             Self::OneOf(words) => {
                 let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
                 format!("one of {}", quoted.join(", "))
@@ -73,6 +94,11 @@ impl Form {
                 let span = parse_span(text)?;
                 within(span, min, max, show_span).map(Value::Span)
             }
+            Self::Keep { .. } if text.trim() == FOREVER => Ok(Value::Keep(Keep::Forever)),
+            Self::Keep { min, max } => {
+                let span = parse_span(text)?;
+                within(span, min, max, show_span).map(|span| Value::Keep(Keep::For(span)))
+            }
             Self::OneOf(words) if words.contains(&text) => Ok(Value::Word(text.into())),
             Self::OneOf(_) => Err(format!("is {text:?}")),
             Self::Name if is_name(text) => Ok(Value::Word(text.into())),
@@ -94,7 +120,9 @@ impl Form {
                 }
                 Ok(Value::Number(number as u64))
             }
-            Self::Span { .. } => Err(format!("is the number {number}, without a unit")),
+            Self::Span { .. } | Self::Keep { .. } => {
+                Err(format!("is the number {number}, without a unit"))
+            }
             Self::Path | Self::OneOf(_) | Self::Name | Self::Backoff | Self::Pairs => {
                 Err(format!("is the number {number}"))
             }
@@ -189,6 +217,8 @@ impl Value {
             (Self::Number(number), _) => number.to_string(),
             (Self::Path(path), _) => quote(&path.to_string_lossy()),
             (Self::Span(span), _) => quote(&show_span(*span)),
+            (Self::Keep(Keep::For(span)), _) => quote(&show_span(*span)),
+            (Self::Keep(Keep::Forever), _) => quote(FOREVER),
             (Self::Word(word), _) => quote(word),
             (Self::Backoff(backoff), _) => quote(&backoff.to_string()),
             (Self::Pairs(pairs), _) => {
@@ -237,6 +267,7 @@ setting!(u64, Number, number => Some(number), field => *field);
 setting!(u32, Number, number => number.try_into().ok(), field => u64::from(*field));
 setting!(usize, Number, number => number.try_into().ok(), field => *field as u64);
 setting!(Duration, Span, span => Some(span), field => *field);
+setting!(Keep, Keep, keep => Some(keep), field => *field);
 setting!(String, Word, word => Some(word), field => field.clone());
 setting!(Backoff, Backoff, backoff => Some(backoff), field => field.clone());
 setting!(Arc<BTreeMap<String, String>>, Pairs, pairs => Some(Self::new(pairs)), field => BTreeMap::clone(field));

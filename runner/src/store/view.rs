@@ -158,6 +158,18 @@ pub struct StoreStats {
     /// Bytes of the dead letters' file.
     #[serde(default)]
     pub dead_bytes: u64,
+    /// Bytes of the log that are needed; the rest goes by and by.
+    #[serde(default)]
+    pub live_bytes: u64,
+    /// Jobs forgotten since the start because of their age or number.
+    #[serde(default)]
+    pub pruned_jobs: u64,
+    /// Segments removed since the start because nothing in them was needed any more.
+    #[serde(default)]
+    pub freed_segments: u64,
+    /// Their bytes.
+    #[serde(default)]
+    pub reclaimed_bytes: u64,
 }
 
 /// The short of a failure.

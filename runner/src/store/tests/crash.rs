@@ -26,6 +26,8 @@ struct Ledger {
     /// Children by parent, of reports of success.
     children: BTreeMap<JobId, Vec<JobId>>,
     deleted: BTreeSet<JobId>,
+    /// Jobs that retention may have forgotten.
+    forgettable: BTreeSet<JobId>,
 }
 
 impl Ledger {
@@ -60,6 +62,16 @@ impl Ledger {
             self.known.insert(id, state);
         }
         Ok(())
+    }
+
+    /// Claim one job and complete it, without children.
+    fn finish(&mut self, store: &dyn Store, kind: &str) -> Result<(), StoreError> {
+        let Some(leased) = claim(store, &[kind], 1)?.pop() else {
+            return Ok(());
+        };
+        self.known.remove(&leased.job.id);
+        self.forgettable.insert(leased.job.id);
+        settle(store, &leased, completed()).map(|_| ())
     }
 
     fn amend_first_dead(
@@ -110,6 +122,45 @@ fn history(stage: &Stage, ledger: &mut Ledger) -> Result<(), StoreError> {
     wait(store.close())
 }
 
+/// A history that rolls, forgets, writes anew, trims, buries, requeues and deletes.
+fn shrinking_history(stage: &Stage, ledger: &mut Ledger) -> Result<(), StoreError> {
+    let Ok(store) = stage.try_open() else {
+        return Ok(());
+    };
+    ledger.enqueue(&*store, "table")?;
+    ledger.enqueue(&*store, "page")?;
+    ledger.run(&*store, "page", permanent())?;
+    ledger.enqueue(&*store, "lamp")?;
+    ledger.run(&*store, "lamp", failed())?;
+    for round in 0..8 {
+        ledger.enqueue(&*store, "photo")?;
+        ledger.finish(&*store, "photo")?;
+        match round {
+            2 => ledger.amend_first_dead(&*store, Amend::Requeue)?,
+            3 => ledger.finish(&*store, "page")?,
+            4 => {
+                ledger.enqueue(&*store, "page")?;
+                ledger.run(&*store, "page", permanent())?;
+            }
+            5 => drop(claim(&*store, &["table"], 1)?),
+            6 => ledger.amend_first_dead(&*store, Amend::Delete)?,
+            _ => {}
+        }
+        stage.clock.pass(1);
+        store.compacted();
+    }
+    ledger.enqueue(&*store, "photo")?;
+    wait(store.close())
+}
+
+/// A stage on which that history is more than one segment, and forgets.
+fn shrinking_stage() -> (Stage, SimDisk) {
+    let (mut stage, disk) = Stage::sim();
+    stage.options.segment_bytes = 1500;
+    stage.options.max_ended = Some(1);
+    (stage, disk)
+}
+
 /// Open what the crash left, and compare it with what was acknowledged.
 fn audit(stage: &Stage, ledger: &Ledger, crash: &str) {
     let store = match stage.try_open() {
@@ -121,12 +172,17 @@ fn audit(stage: &Stage, ledger: &Ledger, crash: &str) {
     assert_eq!(rows.len(), states.len(), "{crash}: a job is listed twice");
     for id in &ledger.enqueued {
         assert!(
-            states.contains_key(id),
+            states.contains_key(id) || ledger.forgettable.contains(id),
             "{crash}: acknowledged {id} is lost"
         );
     }
     for (id, state) in &ledger.known {
-        assert_eq!(states.get(id), Some(state), "{crash}: the state of {id}");
+        let is_forgotten = !states.contains_key(id) && ledger.forgettable.contains(id);
+        assert!(
+            is_forgotten || states.get(id) == Some(state),
+            "{crash}: {id} is {:?}, not {state}",
+            states.get(id)
+        );
     }
     for id in &ledger.deleted {
         assert!(!states.contains_key(id), "{crash}: deleted {id} is back");
@@ -164,7 +220,7 @@ fn audit(stage: &Stage, ledger: &Ledger, crash: &str) {
     }
     // It goes on: everything left runs to its end, and stays ended.
     stage.clock.pass(60_000);
-    let left = claim(&*store, &["photo", "page", "table", "child"], 100);
+    let left = claim(&*store, &["photo", "page", "table", "child", "lamp"], 100);
     for leased in left.unwrap_or_else(|error| panic!("{crash}: {error}")) {
         let done = settle(&*store, &leased, completed());
         assert!(matches!(done, Ok(State::Completed)), "{crash}: {done:?}");
@@ -178,7 +234,14 @@ fn audit(stage: &Stage, ledger: &Ledger, crash: &str) {
 
 /// The history with a crash at an operation. Whether it got that far.
 fn crashed(at: u64) -> (Stage, SimDisk, Ledger, bool) {
-    let (stage, disk) = Stage::sim();
+    crashed_in(Stage::sim(), at, history)
+}
+
+fn crashed_in(
+    (stage, disk): (Stage, SimDisk),
+    at: u64,
+    history: fn(&Stage, &mut Ledger) -> Result<(), StoreError>,
+) -> (Stage, SimDisk, Ledger, bool) {
     disk.kill_at(at);
     let mut ledger = Ledger::default();
     let ended = history(&stage, &mut ledger);
@@ -223,6 +286,58 @@ fn a_second_crash_while_recovering_loses_nothing_either() {
             }
             let left = left.after_crash(Unsynced::BySector(second));
             let crash = format!("operation {at}, then {second} while recovering");
+            audit(&stage.moved_to(&left), &ledger, &crash);
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_operation_of_a_log_that_shrinks_loses_nothing_needed() {
+    for at in 1.. {
+        let (stage, disk, ledger, reached) = crashed_in(shrinking_stage(), at, shrinking_history);
+        let ways = [
+            Unsynced::Dropped,
+            Unsynced::Kept,
+            Unsynced::BySector(at * 1000),
+            Unsynced::BySector(at * 1000 + 1),
+        ];
+        for unsynced in ways {
+            let left = disk.after_crash(unsynced);
+            let crash = format!("operation {at}, unsynced {unsynced:?}");
+            audit(&stage.moved_to(&left), &ledger, &crash);
+        }
+        if !reached {
+            let store = stage.moved_to(&disk.after_crash(Unsynced::Kept)).open();
+            assert!(
+                disk.ops() > 150,
+                "too short to tell: {} operations",
+                disk.ops()
+            );
+            assert!(
+                !disk
+                    .files()
+                    .iter()
+                    .any(|path| path.ends_with("0000000003.seg"))
+            );
+            drop(store);
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_second_crash_while_a_log_that_shrank_is_opened_loses_nothing_needed() {
+    for at in (60..240).step_by(13) {
+        let (stage, disk, ledger, _) = crashed_in(shrinking_stage(), at, shrinking_history);
+        for second in 1..40 {
+            let left = disk.after_crash(Unsynced::BySector(at));
+            left.kill_at(second);
+            drop(stage.moved_to(&left).try_open());
+            if !left.is_killed() {
+                break;
+            }
+            let left = left.after_crash(Unsynced::BySector(second));
+            let crash = format!("operation {at}, then {second} while opening");
             audit(&stage.moved_to(&left), &ledger, &crash);
         }
     }

@@ -1,5 +1,7 @@
 //! What a store promises, tried on a real disk and on one that fails.
 
+mod compact;
+mod compact_faults;
 mod conformance;
 mod crash;
 mod damage;
@@ -8,5 +10,6 @@ mod faults;
 mod halves;
 mod merging;
 mod opening;
+mod retain;
 mod seeds;
 mod stage;

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 use super::{
     Durability,
     merge::Taken,
+    upkeep::Upkeep,
     wish::{Reply, Wish},
     writer::{Unstaged, Writer},
 };
@@ -35,15 +36,20 @@ pub(super) struct Actor {
     pub(super) purge_due: bool,
     pub(super) torn_tail_bytes: u64,
     pub(super) taken: Taken,
+    pub(super) upkeep: Upkeep,
     pub(super) _lock: HeldLock,
 }
 
 impl Actor {
     /// Serve until every handle is gone or one asks to close.
-    pub(super) fn run(mut self, inbox: &Receiver<Wish>) {
+    ///
+    /// The inbox goes before the rest, also in a panic: the compaction's thread, of which the end
+    /// is waited for, must not wait for an answer meanwhile.
+    pub(super) fn run(mut self, inbox: Receiver<Wish>) {
         self.purge_at_start();
+        self.look_after(self.writer.clock.now());
         let closing = loop {
-            let Some(first) = self.next(inbox) else {
+            let Some(first) = self.next(&inbox) else {
                 break None;
             };
             let now = self.writer.clock.now();
@@ -56,10 +62,13 @@ impl Actor {
                 }
             }
             self.commit(now, waiting);
+            self.look_after(now);
             if closing.is_some() {
                 break closing;
             }
         };
+        drop(inbox);
+        self.upkeep.compaction = None;
         if self.refusal().is_none()
             && self.writer.durability != Durability::None
             && let Err(error) = self.writer.sync()
@@ -174,6 +183,7 @@ impl Actor {
                 let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
                 let answer = self.lose(&overdue, now);
                 self.purge_due = true;
+                self.upkeep.age_is_due();
                 waiting.push(hold(reply, answer));
             }
             Wish::Amend(wish, reply) => {
@@ -217,6 +227,7 @@ impl Actor {
                     let _ = reply.send(Ok(stats));
                 }));
             }
+            Wish::Compact(ask) => self.compact(ask, now, waiting),
             Wish::Close(reply) => return Some(reply),
         }
         None
@@ -260,7 +271,7 @@ fn only_ids(each: Each) -> Vec<Result<JobId, Rejected>> {
 }
 
 /// An answer kept until the commit. When that fails, nobody hears of a success.
-fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
+pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
     Box::new(move |failed| {
         let _ = reply.send(match failed {
             None => answer,

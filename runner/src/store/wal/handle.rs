@@ -36,6 +36,10 @@ use crate::{
     },
 };
 
+/// Tries to read a job whose records are written anew and removed again and again. Each needs
+/// another pass of the compaction in between.
+const REREADS: usize = 8;
+
 /// The embedded store: one log, its index and the dead letters, served by one thread.
 pub struct Wal {
     /// Bounded: when it is full the caller hears [`StoreError::Busy`]. `None` only while dropping.
@@ -49,13 +53,21 @@ pub struct Wal {
     pub(super) ready: Arc<Notify>,
     pub(super) changes: broadcast::Sender<JobChange>,
     pub(super) poison: watch::Receiver<Option<String>>,
+    /// Whether new work waits for the compaction.
+    pub(super) behind: watch::Receiver<bool>,
+    #[cfg(test)]
+    pub(super) compaction: SyncSender<super::compact::Wake>,
     pub(super) thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Wal {
     fn drop(&mut self) {
-        // The writer ends when no mailbox is left; the directory is free when it has.
-        self.mailbox = None;
+        // The compaction has a mailbox as well, so the writer is told; the directory is free when
+        // its thread has ended.
+        if let Some(mailbox) = self.mailbox.take() {
+            let (reply, _) = oneshot::channel();
+            let _ = mailbox.send(Wish::Close(reply));
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -89,6 +101,69 @@ impl Wal {
         self.ask(|reply| Wish::Look(ids, reply)).await
     }
 
+    /// Look a job up and read its records, once more when they were written anew meanwhile and the
+    /// old ones removed.
+    async fn read_known<T: Send + 'static>(
+        &self,
+        id: JobId,
+        read: impl Fn(&Known, &SegmentFiles) -> Result<T, StoreError> + Clone + Send + 'static,
+    ) -> Result<Option<T>, StoreError> {
+        let mut tries = 1;
+        loop {
+            let Some(known) = self.look(vec![id]).await?.pop() else {
+                return Ok(None);
+            };
+            let place = known.entry.enqueued;
+            let (files, read) = (self.files.clone(), read.clone());
+            match on_blocking_thread(move || read(&known, &files)).await {
+                Err(_) if self.files.is_gone(place) && tries < REREADS => tries += 1,
+                other => return other.map(Some),
+            }
+        }
+    }
+
+    /// Rows as they are shown; those of which the records went meanwhile are put together anew.
+    async fn rows(&self, mut found: Vec<Known>) -> Result<Vec<JobRow>, StoreError> {
+        let mut rows = Vec::new();
+        for _ in 0..REREADS {
+            let files = self.files.clone();
+            (rows, found) = on_blocking_thread(move || {
+                let row = |known| views::row(known, |at| files.read(at));
+                Ok((found.iter().map(row).collect(), found))
+            })
+            .await?;
+            let gone = |known: &Known| self.files.is_gone(known.entry.enqueued);
+            if !found.iter().any(gone) {
+                break;
+            }
+            found = self
+                .look(found.iter().map(|known| known.id).collect())
+                .await?;
+        }
+        Ok(rows)
+    }
+
+    /// The job of a lease, looked up again when its records were written anew meanwhile.
+    async fn leased_job(&self, mut lease: LeaseRef) -> Result<LeasedJob, StoreError> {
+        let mut tries = 1;
+        loop {
+            let error = match self.leased(&lease) {
+                Ok(job) => return Ok(job),
+                Err(error) => error,
+            };
+            if !self.files.is_gone(lease.enqueued) || tries == REREADS {
+                return Err(error);
+            }
+            tries += 1;
+            let known = self.look(vec![lease.id]).await?.pop();
+            let Some(known) = known.filter(|known| known.entry.token == lease.token) else {
+                return Err(error);
+            };
+            lease.enqueued = known.entry.enqueued;
+            lease.checkpoint = known.entry.checkpoint;
+        }
+    }
+
     fn leased(&self, lease: &LeaseRef) -> Result<LeasedJob, StoreError> {
         let read = |at| self.files.read(at);
         let job = job_at(lease.id, lease.enqueued, read)?;
@@ -118,14 +193,7 @@ impl Wal {
             .last()
             .filter(|_| more)
             .map(|known| known.id.to_string());
-        let files = self.files.clone();
-        let rows = on_blocking_thread(move || {
-            Ok(found
-                .iter()
-                .map(|known| views::row(known, |at| files.read(at)))
-                .collect())
-        })
-        .await?;
+        let rows = self.rows(found).await?;
         Ok(Page { rows, next })
     }
 
@@ -160,13 +228,12 @@ impl Wal {
         filter: &JobFilter,
         before: Option<JobId>,
     ) -> Result<Vec<Known>, StoreError> {
-        let Some(known) = self.look(vec![parent]).await?.pop() else {
-            return Ok(Vec::new());
-        };
-        let files = self.files.clone();
-        let ids = on_blocking_thread(move || views::children(&known, before, |at| files.read(at)))
+        let ids = self
+            .read_known(parent, move |known, files| {
+                views::children(known, before, |at| files.read(at))
+            })
             .await?;
-        let mut found = self.look(ids).await?;
+        let mut found = self.look(ids.unwrap_or_default()).await?;
         found.retain(|Known { entry, state, .. }| {
             views::matches(filter, &entry.kind, &entry.queue, *state)
         });
@@ -185,19 +252,25 @@ impl Store for Wal {
     }
 
     fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
-        Box::pin(self.ask(|reply| Wish::Enqueue(jobs, reply)))
+        Box::pin(async move {
+            // Slowed down to what the compaction can free, so that the log cannot grow for ever. An
+            // error means that there is no writer, which is told below.
+            let _ = self.behind.clone().wait_for(|behind| !behind).await;
+            self.ask(|reply| Wish::Enqueue(jobs, reply)).await
+        })
     }
 
     fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed> {
         Box::pin(async move {
             let claimed = self.ask(|reply| Wish::Claim(request, reply)).await?;
             let mut jobs = Vec::with_capacity(claimed.leases.len());
-            for lease in &claimed.leases {
-                match self.leased(lease) {
+            for lease in claimed.leases {
+                let id = lease.id;
+                match self.leased_job(lease).await {
                     Ok(job) => jobs.push(job),
                     // Its lease runs out; in the end it is listed as it is.
                     Err(error) => {
-                        tracing::error!(id = %lease.id, %error, "a leased job cannot be read");
+                        tracing::error!(%id, %error, "a leased job cannot be read");
                     }
                 }
             }
@@ -297,11 +370,8 @@ impl Store for Wal {
 impl Inspect for Wal {
     fn job(&self, id: JobId) -> Answer<'_, Option<JobView>> {
         Box::pin(async move {
-            let Some(known) = self.look(vec![id]).await?.pop() else {
-                return Ok(None);
-            };
-            let files = self.files.clone();
-            on_blocking_thread(move || views::view(&known, |at| files.read(at)).map(Some)).await
+            self.read_known(id, |known, files| views::view(known, |at| files.read(at)))
+                .await
         })
     }
 
@@ -370,4 +440,29 @@ fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
         ))
         .into()
     })
+}
+
+#[cfg(test)]
+impl Wal {
+    /// Come back when the compaction finds nothing more to do.
+    pub(in crate::store) fn compacted(&self) {
+        let freed = || {
+            let (reply, answer) = oneshot::channel();
+            let mailbox = self.mailbox.as_ref().expect("not dropped");
+            let _ = mailbox.send(Wish::Stats(reply));
+            answer
+                .blocking_recv()
+                .ok()?
+                .ok()
+                .map(|stats| stats.freed_segments)
+        };
+        loop {
+            let before = freed();
+            let (done, told) = oneshot::channel();
+            let woken = self.compaction.send(super::compact::Wake::Tell(done));
+            if woken.is_err() || told.blocking_recv().is_err() || freed() == before {
+                return;
+            }
+        }
+    }
 }

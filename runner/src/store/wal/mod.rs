@@ -7,6 +7,7 @@
 mod actor;
 mod carry;
 mod check;
+mod compact;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
@@ -20,6 +21,7 @@ mod replay;
 mod run;
 mod segments;
 mod serve;
+mod upkeep;
 mod views;
 mod wish;
 mod writer;
@@ -117,6 +119,10 @@ pub struct WalOptions {
     /// Dead letters to keep; the oldest beyond are deleted, each with a warning. All are kept by
     /// default.
     pub letters: LetterBounds,
+    /// Milliseconds for which jobs that ended, the dead ones aside, are kept; `None` for ever.
+    pub keep_ended_ms: Option<u64>,
+    /// How many of them are kept, the latest; `None` for all.
+    pub max_ended: Option<usize>,
     /// What the lock file says this process runs, such as `sandhog start`.
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
@@ -137,6 +143,8 @@ impl WalOptions {
             lease_ms: 30_000,
             mailbox: 4096,
             letters: LetterBounds::default(),
+            keep_ended_ms: None,
+            max_ended: None,
             command: command.into(),
             passing: false,
         }

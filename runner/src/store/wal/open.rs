@@ -17,6 +17,7 @@ use tokio::sync::{Notify, broadcast, watch};
 use super::{
     Wal, WalOptions,
     actor::Actor,
+    compact::{CompactOptions, Compaction},
     layout::{self, LogId},
     live::Live,
     logs::{self, LookError, Misplaced},
@@ -24,6 +25,7 @@ use super::{
     replay::{self, Damage, Segment, Stopped},
     run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
+    upkeep::Upkeep,
     writer::{Batch, Counters, Unstaged, Writer},
 };
 use crate::{
@@ -194,19 +196,28 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         purge_due: true,
         torn_tail_bytes,
         taken,
+        upkeep: Upkeep::new(options.keep_ended_ms, options.max_ended),
         _lock: lock,
     };
-    Ok(Arc::new(start(actor, files, mint, &options)?))
+    Ok(Arc::new(start(actor, dir, files, mint, &options)?))
 }
 
-/// Give the writer its thread.
+/// Give the writer and the compaction their threads.
 fn start(
-    actor: Actor,
+    mut actor: Actor,
+    dir: PathBuf,
     files: Arc<SegmentFiles>,
     mint: IdMint,
     options: &WalOptions,
 ) -> Result<Wal, DiskError> {
     let (mailbox, inbox) = mpsc::sync_channel(options.mailbox);
+    let compaction = Compaction::start(CompactOptions {
+        disk: options.disk.clone(),
+        dir,
+        files: files.clone(),
+        clock: options.clock.clone(),
+        mailbox: mailbox.clone(),
+    })?;
     let writer = &actor.writer;
     let mut wal = Wal {
         mailbox: Some(mailbox),
@@ -219,14 +230,18 @@ fn start(
         ready: writer.ready.clone(),
         changes: writer.changes.clone(),
         poison: actor.poison.subscribe(),
+        behind: actor.upkeep.behind.subscribe(),
+        #[cfg(test)]
+        compaction: compaction.door(),
         thread: None,
     };
+    actor.upkeep.compaction = Some(compaction);
     let poison = actor.poison.clone();
     let thread = std::thread::Builder::new()
         .name("store".to_owned())
         .spawn(move || {
             // A bug here must not leave a runner that waits for answers for ever.
-            if catch_unwind(AssertUnwindSafe(|| actor.run(&inbox))).is_err() {
+            if catch_unwind(AssertUnwindSafe(|| actor.run(inbox))).is_err() {
                 poison.send_replace(Some("the writer's thread panicked".to_owned()));
             }
         })

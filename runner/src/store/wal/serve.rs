@@ -198,6 +198,10 @@ impl Actor {
             purged_letters: counters.purged.total(),
             purged: counters.purged,
             dead_bytes: self.writer.dead.bytes(),
+            live_bytes: self.writer.live.bytes(),
+            pruned_jobs: counters.pruned,
+            freed_segments: counters.freed_segments,
+            reclaimed_bytes: counters.reclaimed_bytes,
         }
     }
 }

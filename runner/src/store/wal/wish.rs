@@ -1,8 +1,8 @@
 //! What callers put into the writer's mailbox, each with the place its answer goes.
 
 use sandhog_model::{
-    Amend, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected, Settlement, State, Token,
-    UnixMs,
+    Amend, Carried, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected, Settlement, State,
+    Token, UnixMs,
 };
 use tokio::sync::oneshot;
 
@@ -79,5 +79,52 @@ pub(super) enum Wish {
     },
     Queues(Reply<Vec<QueueRow>>),
     Stats(Reply<StoreStats>),
+    Compact(Ask),
     Close(Reply<()>),
+}
+
+/// The log's first segment, to be freed.
+pub(super) struct Front {
+    pub(super) segment: u32,
+    /// The segment that is written to.
+    pub(super) current: u32,
+    /// Where the records of the first segment lie that accepted a job which is still there.
+    pub(super) places: Vec<RecordAt>,
+}
+
+/// A job to be written anew.
+pub(super) struct Anew {
+    /// Its latest record when it was read.
+    pub(super) latest: RecordAt,
+    pub(super) carried: Box<Carried>,
+}
+
+/// How a pass of the compaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    Done,
+    /// It tries again by itself.
+    Later,
+    /// This segment cannot be freed.
+    Stuck(u32),
+}
+
+/// What the compaction's thread asks of the writer.
+pub(super) enum Ask {
+    /// Forget jobs that ended; whether there may be more.
+    Prune(Reply<bool>),
+    /// The segment to free, if the log is too large.
+    Front(Reply<Option<Front>>),
+    /// Write jobs anew; those that changed meanwhile are given back.
+    Carry(Vec<Anew>, Reply<Vec<JobId>>),
+    /// Say that nothing before some segment is needed; durable when answered with its number.
+    Trim(Reply<u32>),
+    Removed {
+        segments: u64,
+        bytes: u64,
+        reply: Reply<()>,
+    },
+    Rest(Rest, Reply<()>),
+    /// The disk failed under it.
+    Fail(String),
 }

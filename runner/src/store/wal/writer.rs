@@ -37,6 +37,9 @@ pub(super) struct Counters {
     pub(super) syncs: u64,
     pub(super) last_sync_us: u64,
     pub(super) purged: PurgeCounts,
+    pub(super) pruned: u64,
+    pub(super) freed_segments: u64,
+    pub(super) reclaimed_bytes: u64,
 }
 
 /// The log, the ledger and the dead letters, in the hands of one thread.
@@ -61,6 +64,8 @@ pub(super) struct Writer {
 pub(super) struct Batch {
     /// Whether something in it is answered only once durable.
     wants_sync: bool,
+    /// Whether something in it is relied on at once, in every durability setting.
+    must_sync: bool,
     changed: Vec<JobId>,
     /// Whether a job may have become claimable.
     readied: bool,
@@ -150,7 +155,8 @@ impl Writer {
     /// The order is what makes a burial whole: letters are durable before the log says so, and
     /// are taken out only after the log does.
     pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
-        let sync = self.batch.wants_sync && self.durability == Durability::Commit;
+        let sync =
+            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
         self.dead.sync(self.durability != Durability::None)?;
         self.appender.write()?;
         if sync {
@@ -201,6 +207,7 @@ impl Writer {
         }
         self.batch.readied = false;
         self.batch.wants_sync = false;
+        self.batch.must_sync = false;
     }
 
     /// The letter a fact needs, when it buries its job.
@@ -259,11 +266,10 @@ impl Batch {
             _ => self.changed.extend(event.ids()),
         }
         match event {
-            Event::Leased { .. } => {}
-            Event::Carried(_)
-            | Event::Pruned { .. }
-            | Event::Trimmed { .. }
-            | Event::Merged { .. } => self.wants_sync = true,
+            // What is forgotten once more, when that was lost, harms nobody.
+            Event::Leased { .. } | Event::Pruned { .. } => {}
+            Event::Carried(_) | Event::Merged { .. } => self.wants_sync = true,
+            Event::Trimmed { .. } => self.must_sync = true,
             Event::Enqueued(_) | Event::Hastened { .. } | Event::Lost { .. } => {
                 self.wants_sync = true;
                 self.readied = true;
