@@ -39,7 +39,6 @@ pub(super) struct Actor {
 impl Actor {
     /// Serve until every handle is gone or one asks to close.
     pub(super) fn run(mut self, inbox: &Receiver<Wish>) {
-        self.purge_at_start();
         let closing = loop {
             let Some(first) = self.next(inbox) else {
                 break None;

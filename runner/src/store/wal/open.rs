@@ -151,15 +151,16 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         batch: Batch::default(),
     };
     reconcile::reconcile(&mut writer, &recovered.deleted, now)?;
-    let actor = Actor {
+    let mut actor = Actor {
         writer,
         poison: watch::Sender::new(None),
         lease_ms: options.lease_ms,
         letters: options.letters,
-        purge_due: true,
+        purge_due: false,
         torn_tail_bytes: recovered.torn_tail_bytes,
         _lock: lock,
     };
+    actor.purge_at_start();
     Ok(Arc::new(start(actor, files, mint, &options)?))
 }
 
