@@ -102,7 +102,7 @@ impl LettersFile {
         disk: Arc<dyn Disk>,
         dir: &Path,
         to_write: bool,
-        read: impl FnMut(Place, Result<EntryHead<'_>, Unknown>) -> T,
+        mut read: impl FnMut(Place, Result<EntryHead<'_>, Unknown>) -> T,
         mut tell: impl FnMut(Piece<T>, Option<JobId>),
     ) -> Result<(Self, DeadReport), DeadOpenError> {
         let path = dir.join(LETTERS_FILE);
@@ -121,17 +121,12 @@ impl LettersFile {
             }
             letters.create(&path)?;
         }
-        let mode = if to_write {
-            OpenMode::Write
-        } else {
-            OpenMode::Read
-        };
+        let mode = [OpenMode::Read, OpenMode::Write][usize::from(to_write)];
         let file = letters.disk.open(&path, mode)?;
         let mut first = [0; frames::SEGMENT_HEADER];
         let filled = file.read_at(0, &mut first)?;
         frames::check_header(&first[..filled], LETTERS_ID, LETTERS_SEGMENT)
             .map_err(|why| DeadOpenError::Foreign { path, why })?;
-        let mut read = read;
         let scanned = scan::scan(
             &*file,
             START,

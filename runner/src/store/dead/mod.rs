@@ -130,10 +130,7 @@ impl DeadStore {
         Ok(Self::of(load::load(disk, dir, false)?, None))
     }
 
-    fn of(
-        (file, index, report): (LettersFile, Index, DeadReport),
-        lock: Option<HeldLock>,
-    ) -> Self {
+    fn of((file, index, report): (LettersFile, Index, DeadReport), lock: Option<HeldLock>) -> Self {
         Self {
             inner: Mutex::new(Inner {
                 index,

@@ -177,26 +177,7 @@ impl Actor {
                 let answer = self.amend(wish, now);
                 waiting.push(hold(reply, answer));
             }
-            Wish::AmendDead(letters, wish, reply) => {
-                let answer = self.amend_dead(letters, wish, now);
-                waiting.push(hold(reply, answer));
-            }
-            Wish::ImportDead {
-                letters,
-                dry_run,
-                reply,
-            } => {
-                let answer = self.import_dead(letters, dry_run, now);
-                waiting.push(hold(reply, answer));
-            }
-            Wish::PurgeDead {
-                bounds,
-                dry_run,
-                reply,
-            } => {
-                let answer = self.purge_now(&bounds, dry_run, now);
-                waiting.push(hold(reply, answer));
-            }
+            Wish::Letters(wish) => waiting.push(self.take_letters(wish, now)),
             Wish::Look(ids, reply) => {
                 waiting.push(hold(reply, Ok(self.look(&ids, now))));
             }
@@ -257,7 +238,7 @@ fn only_ids(each: Each) -> Vec<Result<JobId, Rejected>> {
 }
 
 /// An answer kept until the commit. When that fails, nobody hears of a success.
-fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
+pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
     Box::new(move |failed| {
         let _ = reply.send(match failed {
             None => answer,

@@ -63,17 +63,7 @@ fn pages_of_very_many_letters_are_quick_and_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = open(folder.path());
     let (all, more) = (ids(count), ids(count + 500).split_off(count));
-    for (number, id) in all.iter().enumerate() {
-        let mut one = letter(*id, START + number as u64 / 3, 200);
-        one.job.kind = format!("kind-{}", number % 40);
-        one.job.queue = format!("queue-{}", number % 7);
-        if number == count / 2 {
-            one.job.queue = "lonely".to_owned();
-            one.job.payload = b"the Needle".to_vec();
-        }
-        store.stage(&one).expect("written");
-    }
-    store.sync(true).expect("synced");
+    fill(&store, &all);
     drop(store);
     let (before, start) = (resident(), Instant::now());
     let store = open(folder.path());
@@ -130,29 +120,49 @@ fn pages_of_very_many_letters_are_quick_and_whole() {
         "{count} letters, {} MiB: opened in {opened:?}, {memory} bytes of memory each",
         store.bytes() >> 20
     )];
-    // A build without optimisation, beside other work: the bound is for the worst of those.
-    let bound = Duration::from_millis(if cfg!(debug_assertions) { 4_000 } else { 200 });
     for (name, filter, expected) in filters {
-        let (longest, walked) = walk(&store, &filter, &mut || {});
-        assert_eq!(walked.len(), expected, "{name}");
-        assert!(longest < bound, "{name}: {longest:?}");
-        let before = Instant::now();
-        let mut counted = store.count(&filter, None).expect("a count");
-        while let Some(next) = counted.next.take() {
-            let part = store.count(&filter, Some(&next)).expect("a count");
-            counted.count += part.count;
-            counted.next = part.next;
-        }
-        assert_eq!(counted.count, expected as u64, "{name}");
-        lines.push(format!(
-            "{name}: longest page of 1000 {longest:?}, counted in {:?}",
-            before.elapsed()
-        ));
+        lines.push(measured(&store, name, &filter, expected));
     }
     coming_and_going(&store, &all, &more);
     if table {
         println!("{}", lines.join("\n"));
     }
+}
+
+/// Letters of 40 kinds in 7 queues, one of them unlike the others.
+fn fill(store: &DeadStore, all: &[JobId]) {
+    for (number, id) in all.iter().enumerate() {
+        let mut one = letter(*id, START + number as u64 / 3, 200);
+        one.job.kind = format!("kind-{}", number % 40);
+        one.job.queue = format!("queue-{}", number % 7);
+        if number == all.len() / 2 {
+            one.job.queue = "lonely".to_owned();
+            one.job.payload = b"the Needle".to_vec();
+        }
+        store.stage(&one).expect("written");
+    }
+    store.sync(true).expect("synced");
+}
+
+/// Walk and count, and say how long it took.
+fn measured(store: &DeadStore, name: &str, filter: &DeadFilter, expected: usize) -> String {
+    // A build without optimisation, beside other work: the bound is for the worst of those.
+    let bound = Duration::from_millis(if cfg!(debug_assertions) { 4_000 } else { 200 });
+    let (longest, walked) = walk(store, filter, &mut || {});
+    assert_eq!(walked.len(), expected, "{name}");
+    assert!(longest < bound, "{name}: {longest:?}");
+    let before = Instant::now();
+    let mut counted = store.count(filter, None).expect("a count");
+    while let Some(next) = counted.next.take() {
+        let part = store.count(filter, Some(&next)).expect("a count");
+        counted.count += part.count;
+        counted.next = part.next;
+    }
+    assert_eq!(counted.count, expected as u64, "{name}");
+    format!(
+        "{name}: longest page of 1000 {longest:?}, counted in {:?}",
+        before.elapsed()
+    )
 }
 
 /// One walk while letters come and go: none twice, none passed over that was there all along.
