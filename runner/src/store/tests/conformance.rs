@@ -126,10 +126,7 @@ fn a_job_out_of_attempts_is_dead_until_requeued_or_deleted(stage: &Stage) {
     assert_eq!(letter.job, job(id, "photo"));
     let page = wait(store.dead(Default::default(), first_page(10))).expect("a page");
     let row = &page.rows[0];
-    assert_eq!(
-        (row.name.to_string(), row.attempts, row.max_attempts),
-        (id.text(), 2, 2)
-    );
+    assert_eq!(row.name.to_string(), id.text());
     assert_eq!(row.failure.cause, "the photo is upside down");
 
     let after = amend(&*store, Amend::Requeue(id)).expect("requeued");

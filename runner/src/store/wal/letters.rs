@@ -248,7 +248,8 @@ impl Actor {
         }
         let against = self.writer.dead.against(&self.letters, now.wall, PURGE);
         match self.delete(&against.letters, now) {
-            Ok(_) => self.purge_due = against.left > 0,
+            // When nothing could go, nothing will in the next round either.
+            Ok(gone) => self.purge_due = against.left > 0 && !gone.is_empty(),
             Err(error) => tracing::warn!(%error, "dead letters over the bounds stay for now"),
         }
     }

@@ -71,9 +71,40 @@ fn pages_of_very_many_letters_are_quick_and_whole() {
     let memory = resident().saturating_sub(before) / count as u64;
     assert_eq!(store.len(), count);
 
+    let filters = filters(count);
+    let mut lines = vec![format!(
+        "{count} letters, {} MiB: opened in {opened:?}, {memory} bytes of memory each",
+        store.bytes() >> 20
+    )];
+    for (name, filter, expected) in filters {
+        lines.push(measured(&store, name, &filter, expected));
+    }
+    coming_and_going(&store, &all, &more);
+    if table {
+        println!("{}", lines.join("\n"));
+    }
+}
+
+/// Letters of 40 kinds in 7 queues, one of them unlike the others.
+fn fill(store: &DeadStore, all: &[JobId]) {
+    for (number, id) in all.iter().enumerate() {
+        let mut one = letter(*id, START + number as u64 / 3, 200);
+        one.job.kind = format!("kind-{}", number % 40);
+        one.job.queue = format!("queue-{}", number % 7);
+        if number == all.len() / 2 {
+            one.job.queue = "lonely".to_owned();
+            one.job.payload = b"the Needle".to_vec();
+        }
+        store.stage(&one).expect("written");
+    }
+    store.sync(true).expect("synced");
+}
+
+/// Filters by what they are for, and how many letters fit.
+fn filters(count: usize) -> [(&'static str, DeadFilter, usize); 6] {
     let none = DeadFilter::default;
     let text = |text: &str| Some(text.to_owned());
-    let filters = [
+    [
         ("all", none(), count),
         (
             "a queue of one",
@@ -115,33 +146,7 @@ fn pages_of_very_many_letters_are_quick_and_whole() {
             },
             0,
         ),
-    ];
-    let mut lines = vec![format!(
-        "{count} letters, {} MiB: opened in {opened:?}, {memory} bytes of memory each",
-        store.bytes() >> 20
-    )];
-    for (name, filter, expected) in filters {
-        lines.push(measured(&store, name, &filter, expected));
-    }
-    coming_and_going(&store, &all, &more);
-    if table {
-        println!("{}", lines.join("\n"));
-    }
-}
-
-/// Letters of 40 kinds in 7 queues, one of them unlike the others.
-fn fill(store: &DeadStore, all: &[JobId]) {
-    for (number, id) in all.iter().enumerate() {
-        let mut one = letter(*id, START + number as u64 / 3, 200);
-        one.job.kind = format!("kind-{}", number % 40);
-        one.job.queue = format!("queue-{}", number % 7);
-        if number == all.len() / 2 {
-            one.job.queue = "lonely".to_owned();
-            one.job.payload = b"the Needle".to_vec();
-        }
-        store.stage(&one).expect("written");
-    }
-    store.sync(true).expect("synced");
+    ]
 }
 
 /// Walk and count, and say how long it took.
