@@ -110,3 +110,112 @@ fn letters_are_requeued_and_removed_without_a_runner() {
     let job = home.job_in(&buried[1], "dead");
     assert_eq!(job["attempts"].as_array().map(Vec::len), Some(2), "{job}");
 }
+
+#[test]
+fn letters_are_chosen_dry_run_exported_and_imported_with_a_runner_and_without() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let runner = home.start();
+    let buried = bury(&home, 4);
+    let mut runner = Some(runner);
+    for up in [true, false] {
+        if !up {
+            assert!(runner.take().expect("it is up").terminate().success());
+        }
+        let count = |words: &[&str]| {
+            let words = [&["dead", "ls", "--count"], words].concat();
+            home.run(&words).exits(0).text().trim().to_owned()
+        };
+        assert_eq!(count(&[]), "4", "up: {up}");
+        assert_eq!(count(&["--failure", "error", "--since", "1h"]), "4");
+        assert_eq!(count(&["--failure", "trap"]), "0");
+        assert_eq!(count(&["--text", "LETTER 2"]), "1");
+        assert_eq!(count(&["--until", "2001-01-01T00:00:00Z"]), "0");
+        let _ = home.run(&["dead", "ls", "--failure", "trip"]).exits(2);
+        let _ = home
+            .run(&["dead", "ls", "--cursor", "9223372036854775808"])
+            .exits(2);
+        let dry = home.run(&["dead", "rm", "--all", "--dry-run"]).exits(0);
+        assert!(
+            dry.stderr.contains("4 letters would be deleted"),
+            "{}",
+            dry.stderr
+        );
+        let file = home.folder().join("letters.ndjson");
+        let file = file.to_str().expect("a plain path");
+        let _ = home.run(&["dead", "export", file]).exits(0);
+        let _ = home.run(&["dead", "rm", &buried[0], &buried[1]]).exits(0);
+        assert_eq!(count(&[]), "2");
+        let told = home.run(&["dead", "import", file]).exits(0).stderr;
+        let expected = "2 letters imported, 2 here already and left alone";
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(count(&[]), "4");
+        let shown = home.json(&["dead", "show", &buried[0]]);
+        assert_eq!(shown["attempts"].as_array().map(Vec::len), Some(1));
+    }
+    let other = Home::with(SANDHOG, &["misbehave"]);
+    let file = home.folder().join("letters.ndjson");
+    let file = file.to_str().expect("a plain path");
+    let _ = other.run(&["dead", "import", file]).exits(0);
+    let _runner = other.start();
+    let _ = other
+        .run(&["dead", "retry", "--all", "--rate", "50/s"])
+        .exits(0);
+    let job = other.job_in(&buried[3], "dead");
+    assert_eq!(job["attempts"].as_array().map(Vec::len), Some(2), "{job}");
+}
+
+#[test]
+fn the_bounds_of_the_settings_hold_and_a_purge_by_hand_takes_its_own() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.write_config("[dead]\nmax_letters = 3\n");
+    let runner = home.start();
+    let mut buried = bury(&home, 5);
+    buried.reverse();
+    assert_eq!(ids(&letters(&home)), buried[..3]);
+    let stats = home.json(&["stats"]);
+    assert_eq!(stats["store"]["purged"]["number"], 2, "{stats}");
+    let dry = home
+        .run(&["dead", "purge", "--max-letters", "1", "--dry-run"])
+        .exits(0);
+    assert!(
+        dry.stderr.contains("2 letters would be purged"),
+        "{}",
+        dry.stderr
+    );
+    let _ = home.run(&["dead", "purge", "--max-letters", "1"]).exits(0);
+    assert_eq!(ids(&letters(&home)), buried[..1]);
+    assert!(runner.terminate().success());
+}
+
+#[test]
+fn a_broken_letter_is_listed_seen_and_deleted_by_its_place() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let runner = home.start();
+    let buried = bury(&home, 3);
+    assert!(runner.terminate().success());
+    let path = home.folder().join("data/dead/letters");
+    let mut bytes = std::fs::read(&path).expect("the letters");
+    // In the first letter's id: what is left of it belongs to no job.
+    bytes[48 + 34] ^= 1;
+    std::fs::write(&path, &bytes).expect("written");
+    let rows = letters(&home);
+    assert_eq!(
+        rows.len(),
+        4,
+        "three, one of them from the log again, and the broken one"
+    );
+    let broken = rows.iter().find(|row| row["unreadable"].is_string());
+    let name = broken.expect("it is listed")["id"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
+    let raw = home
+        .run(&["dead", "show", "--raw", &name, "-o", "json"])
+        .exits(0);
+    assert!(raw.text().contains("raw_base64"), "{}", raw.text());
+    let _ = home.run(&["dead", "rm", &name]).exits(0);
+    let rows = letters(&home);
+    let mut left = ids(&rows);
+    left.sort_unstable();
+    assert_eq!(left, buried);
+}

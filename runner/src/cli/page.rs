@@ -15,7 +15,7 @@ else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative 
 is shown with control characters written out, so that it cannot give orders to a terminal.
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
-directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, `dead retry` and `dead rm`.
+directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`.
 `enqueue --wait` needs a runner. `log`, `config` and `plugin new|build|check|run` never do.
 
 ## Exit codes
@@ -39,7 +39,10 @@ losses, reason, children, payload_bytes` and, once completed, `result_content_ty
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
-died_at, failure, digest`, in `dead show` also `priority, parent, attempts, losses` and what the job was enqueued with.
+died_at, failure, digest, bytes, unreadable`, where `id` is a place such as `@7168` and `unreadable` says why when the letter cannot be
+read; in `dead show` also `priority, parent, attempts, losses` and what the job was enqueued with. `dead ls --count` gives `{count}`,
+`--dry-run` `{count, first}`, `dead import` `{imported, known, wrong, dry_run}`, `dead purge` `{count, letters, dry_run}`. The lines of
+`dead export` are in [dead-letters.md](dead-letters.md).
 
 `payload` and `result` hold JSON as it is and text as a string; any other bytes are in `payload_base64` and
 `result_base64`. Shapes only ever gain fields.

@@ -21,6 +21,7 @@ use crate::{
     plugin::{Catalog, Limits, Problem, Report, Tried},
 };
 
+mod dead;
 mod jobs;
 mod rest;
 

@@ -10,8 +10,8 @@ use sandhog_model::{JobId, Letter, limits::BODY_BYTES};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DeadDamage, DeadOpenError, DeadReport,
-    head::{self, EntryHead},
+    DeadOpenError, DeadReport,
+    head::{self, EntryHead, guess_id},
     index::Place,
     scan::{self, Piece, Scanned},
 };
@@ -34,6 +34,8 @@ const LETTERS_SEGMENT: u32 = 1;
 pub(super) const START: u64 = frames::SEGMENT_HEADER as u64;
 /// Bytes copied at a time when a tail is kept aside.
 const COPY_BYTES: u64 = 1 << 20;
+/// Bytes of a broken frame that are looked at for the id.
+const GUESS_BYTES: u64 = 64;
 
 /// One entry of the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -63,6 +65,13 @@ pub(super) struct Unreadable {
     pub(super) bytes: Vec<u8>,
 }
 
+/// A sound frame around something else than an entry of this version.
+pub(super) struct Unknown {
+    pub(super) why: String,
+    /// The id it seems to be about.
+    pub(super) id: Option<JobId>,
+}
+
 /// The open file.
 pub(super) struct LettersFile {
     pub(super) disk: Arc<dyn Disk>,
@@ -86,14 +95,15 @@ pub(super) fn header() -> [u8; frames::SEGMENT_HEADER] {
 }
 
 impl LettersFile {
-    /// Open and read the file, telling every piece in its order as `read` understood it. To write it
+    /// Open and read the file, telling every piece in its order as `read` understood it, a broken one
+    /// with the id it seems to be about. To write it
     /// is made when missing, and a torn tail is copied aside and cut.
     pub(super) fn open<T>(
         disk: Arc<dyn Disk>,
         dir: &Path,
         to_write: bool,
-        read: impl FnMut(Place, Result<EntryHead<'_>, String>) -> T,
-        mut tell: impl FnMut(Piece<T>),
+        mut read: impl FnMut(Place, Result<EntryHead<'_>, Unknown>) -> T,
+        mut tell: impl FnMut(Piece<T>, Option<JobId>),
     ) -> Result<(Self, DeadReport), DeadOpenError> {
         let path = dir.join(LETTERS_FILE);
         let mut letters = Self {
@@ -111,39 +121,35 @@ impl LettersFile {
             }
             letters.create(&path)?;
         }
-        let mode = if to_write {
-            OpenMode::Write
-        } else {
-            OpenMode::Read
-        };
+        let mode = [OpenMode::Read, OpenMode::Write][usize::from(to_write)];
         let file = letters.disk.open(&path, mode)?;
         let mut first = [0; frames::SEGMENT_HEADER];
         let filled = file.read_at(0, &mut first)?;
         frames::check_header(&first[..filled], LETTERS_ID, LETTERS_SEGMENT)
             .map_err(|why| DeadOpenError::Foreign { path, why })?;
-        let mut read = read;
-        let mut damage = Vec::new();
         let scanned = scan::scan(
             &*file,
             START,
             seed(),
-            |place, body| read(place, head::head(body)),
+            |place, body| {
+                let entry = head::head(body).map_err(|why| Unknown {
+                    why,
+                    id: guess_id(body),
+                });
+                read(place, entry)
+            },
             |piece| {
-                if let Piece::Hole { place, why } = &piece {
-                    damage.push(DeadDamage {
-                        offset: place.offset,
-                        bytes: place.len,
-                        why: (*why).to_owned(),
-                    });
-                }
-                tell(piece);
+                let id = match &piece {
+                    Piece::Hole { place, .. } => guess(&*file, *place),
+                    Piece::Entry { .. } => None,
+                };
+                tell(piece, id);
             },
         )?;
         let report = DeadReport {
             bytes: scanned.end,
             torn_tail_bytes: scanned.torn,
-            damage,
-            letters: 0,
+            ..DeadReport::default()
         };
         if to_write {
             if file.len()? > scanned.end {
@@ -267,6 +273,13 @@ pub(super) fn raw(file: &dyn DiskFile, place: Place) -> Result<Vec<u8>, DiskErro
         filled += more;
     }
     Ok(bytes)
+}
+
+/// The id that a broken frame seems to be about.
+fn guess(file: &dyn DiskFile, place: Place) -> Option<JobId> {
+    let len = place.len.min(GUESS_BYTES);
+    let start = raw(file, Place { len, ..place }).ok()?;
+    guess_id(start.get(frames::framed_len(0)..)?)
 }
 
 /// The body of the frame at a place, for `use_body`; why there is none otherwise.

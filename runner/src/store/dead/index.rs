@@ -239,23 +239,6 @@ impl Index {
         true
     }
 
-    /// An unreadable entry seems to be about a job. A letter of that job which lies behind it takes
-    /// its place; one from before does not.
-    pub(super) fn name_hole(&mut self, name: u64, id: JobId) {
-        let letter = self.get(id).map(|(_, facts)| facts.offset);
-        let Some(hole) = self.holes.get_mut(&name) else {
-            return;
-        };
-        match letter {
-            Some(offset) if offset > hole.place.offset => {
-                self.remove_hole(name);
-            }
-            // Named after the job, the two could not be told apart.
-            Some(_) => {}
-            None => hole.id = Some(id),
-        }
-    }
-
     pub(super) fn hole(&self, name: u64) -> Option<&Hole> {
         self.holes.get(&name)
     }

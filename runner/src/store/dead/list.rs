@@ -9,8 +9,8 @@ use super::{
     file::with_body,
     head::{self, EntryHead, LetterHead},
     index::{Facts, Index, LARGE_BYTES, Note, Order},
-    names::Name,
     view::{DeadCount, DeadFilter, DeadRow, LetterName, unreadable_failure},
+    wanted::{BadList, Wanted, check},
 };
 use crate::{
     disk::DiskFile,
@@ -20,30 +20,8 @@ use crate::{
 /// Letters looked at before others may use the index.
 const PART: usize = 4096;
 /// Letters, and their bytes, that one page reads in search of a text.
-const SEARCH_LETTERS: usize = 10_000;
-const SEARCH_BYTES: u64 = 16 << 20;
-
-/// A cursor that no list gave, or a filter that fits nothing there can be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadList {
-    /// The cursor.
-    #[error("{0:?} is no cursor: use the `next` of an earlier page")]
-    Cursor(String),
-    /// The failure.
-    #[error(
-        "{0:?} is no kind of failure: use one of {known}, or `trap` for all traps",
-        known = known_failures()
-    )]
-    Failure(String),
-    /// The digest.
-    #[error("{0:?} is no beginning of a digest: use up to 64 of the characters 0-9 and a-f")]
-    Digest(String),
-}
-
-fn known_failures() -> String {
-    let names: Vec<&str> = FailureKind::ALL.iter().map(|kind| kind.name()).collect();
-    names.join(", ")
-}
+const SEARCH_LETTERS: usize = 5_000;
+const SEARCH_BYTES: u64 = 8 << 20;
 
 /// Where in the order of all letters: sound ones newest first, then what cannot be read. A cursor
 /// names the last row shown, not a number, so that rows which come and go in between shift nothing.
@@ -87,58 +65,6 @@ impl Position {
             Self::AfterHole(Some(name)) => Some(format!("@{name}")),
         }
     }
-}
-
-/// A filter, with the numbers of its names. Taken anew for each part: names come with letters.
-struct Wanted {
-    queue: Option<Option<Name>>,
-    kind: Option<Option<Name>>,
-    digests: Option<Vec<Name>>,
-    failures: Option<Vec<FailureKind>>,
-    since: Option<u64>,
-    until: Option<u64>,
-}
-
-impl Wanted {
-    fn new(filter: &DeadFilter, index: &Index) -> Self {
-        let known = |name: &String| index.names.known(name);
-        Self {
-            queue: filter.queue.as_ref().map(known),
-            kind: filter.kind.as_ref().map(known),
-            digests: filter
-                .digest
-                .as_ref()
-                .map(|digest| index.names.beginning(&digest.to_ascii_lowercase())),
-            failures: filter.failure.as_deref().map(family),
-            since: filter.since.map(|at| at.0),
-            until: filter.until.map(|at| at.0),
-        }
-    }
-
-    fn fits(&self, order: Order, facts: &Facts) -> bool {
-        let died_at = order.died_at().0;
-        self.since.is_none_or(|since| died_at >= since)
-            && self.until.is_none_or(|until| died_at < until)
-            && self.queue.is_none_or(|queue| queue == Some(facts.queue))
-            && self.kind.is_none_or(|kind| kind == Some(facts.kind))
-            && self
-                .digests
-                .as_ref()
-                .is_none_or(|all| all.contains(&facts.digest))
-            && self
-                .failures
-                .as_ref()
-                .is_none_or(|all| facts.failure.is_some_and(|failure| all.contains(&failure)))
-    }
-}
-
-/// The kinds of failure that a name, or the name of a family, stands for.
-fn family(name: &str) -> Vec<FailureKind> {
-    let fits = |kind: &FailureKind| {
-        let rest = kind.name().strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':') || name.ends_with(':'))
-    };
-    FailureKind::ALL.into_iter().filter(fits).collect()
 }
 
 /// A letter that fits as far as the index knows.
@@ -311,24 +237,6 @@ impl Budget {
     fn is_spent(&self) -> bool {
         self.letters >= SEARCH_LETTERS || self.bytes >= SEARCH_BYTES
     }
-}
-
-/// Check what a filter says; the text to look for, in lower case.
-fn check(filter: &DeadFilter) -> Result<Option<String>, BadList> {
-    let short = |text: &str| text.chars().take(64).collect();
-    if let Some(failure) = filter
-        .failure
-        .as_deref()
-        .filter(|name| family(name).is_empty())
-    {
-        return Err(BadList::Failure(short(failure)));
-    }
-    let is_digest = |text: &str| text.len() <= 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
-    if let Some(digest) = filter.digest.as_deref().filter(|digest| !is_digest(digest)) {
-        return Err(BadList::Digest(short(digest)));
-    }
-    let text = filter.text.as_ref().filter(|text| !text.is_empty());
-    Ok(text.map(|text| text.to_lowercase()))
 }
 
 fn candidate(index: &Index, order: Order, facts: &Facts) -> Candidate {

@@ -6,17 +6,13 @@ use sandhog_model::JobId;
 
 use super::{
     DeadDamage, DeadOpenError, DeadReport,
-    file::{LettersFile, raw},
-    frames,
-    head::{EntryHead, guess_id},
+    file::{LettersFile, Unknown},
+    head::EntryHead,
     index::{Entering, Hole, Index, Place},
     names::Names,
     scan::Piece,
 };
 use crate::disk::Disk;
-
-/// Bytes of a broken entry that are looked at for the id.
-const GUESS_BYTES: u64 = 128;
 
 /// An entry as far as the index needs it.
 enum Told {
@@ -34,30 +30,14 @@ pub(super) fn load(
 ) -> Result<(LettersFile, Index, DeadReport), DeadOpenError> {
     let mut names = Names::default();
     let mut index = Index::default();
-    // The ids of holes are read when the file is open: until then by place.
-    let mut holes: Vec<(u64, Place)> = Vec::new();
     let (file, mut report) = LettersFile::open(
         disk,
         dir,
         to_write,
         |place, entry| told(place, entry, &mut names),
-        |piece| take(&mut index, &mut holes, piece),
+        |piece, id| take(&mut index, piece, id),
     )?;
     index.names = names;
-    for (name, place) in holes {
-        let id = match &file.file {
-            Some(file) => {
-                let len = place.len.min(GUESS_BYTES);
-                let start = raw(&**file, Place { len, ..place })?;
-                start.get(frames::framed_len(0)..).and_then(guess_id)
-            }
-            None => None,
-        };
-        // What came behind it under this id takes its place; a letter from before does not.
-        if let Some(id) = id {
-            index.name_hole(name, id);
-        }
-    }
     let unreadable = index.holes().map(|(_, hole)| DeadDamage {
         offset: hole.place.offset,
         bytes: hole.place.len,
@@ -74,7 +54,7 @@ pub(super) fn load(
     Ok((file, index, report))
 }
 
-fn told(place: Place, entry: Result<EntryHead<'_>, String>, names: &mut Names) -> Told {
+fn told(place: Place, entry: Result<EntryHead<'_>, Unknown>, names: &mut Names) -> Told {
     match entry {
         Ok(EntryHead::Letter(letter)) => Told::Letter(Entering::new(&letter, place, names)),
         Ok(EntryHead::Tombstone { id }) => Told::Tombstone(id),
@@ -87,18 +67,20 @@ fn told(place: Place, entry: Result<EntryHead<'_>, String>, names: &mut Names) -
             },
         },
         Ok(EntryHead::Cleared { at }) => Told::Cleared(at),
-        Err(why) => Told::Unreadable {
+        Err(unknown) => Told::Unreadable {
             at: place.offset,
             hole: Hole {
-                id: None,
+                id: unknown.id,
                 place,
-                why: format!("the entry is sound but says nothing known: {why}"),
+                why: format!("the entry is sound but says nothing known: {}", unknown.why),
             },
         },
     }
 }
 
-fn take(index: &mut Index, holes: &mut Vec<(u64, Place)>, piece: Piece<Told>) {
+/// Take a piece in. The latest of an id wins, and an unreadable one gives way to what lies behind it;
+/// beside a letter from before it has no id, or the two could not be told apart.
+fn take(index: &mut Index, piece: Piece<Told>, id: Option<JobId>) {
     match piece {
         Piece::Entry { place, told } => match told {
             Told::Letter(letter) => index.insert(letter),
@@ -106,12 +88,9 @@ fn take(index: &mut Index, holes: &mut Vec<(u64, Place)>, piece: Piece<Told>) {
                 index.remove(id);
                 index.add_garbage(place.len);
             }
-            Told::Unreadable { at, hole } => {
-                let is_new = hole.id.is_none();
-                let name = index.insert_hole(at, hole);
-                if is_new {
-                    holes.push((name, place));
-                }
+            Told::Unreadable { at, mut hole } => {
+                hole.id = hole.id.filter(|id| index.order(*id).is_none());
+                index.insert_hole(at, hole);
             }
             Told::Cleared(at) => {
                 index.remove_hole(at);
@@ -120,12 +99,11 @@ fn take(index: &mut Index, holes: &mut Vec<(u64, Place)>, piece: Piece<Told>) {
         },
         Piece::Hole { place, why } => {
             let hole = Hole {
-                id: None,
+                id: id.filter(|id| index.order(*id).is_none()),
                 place,
                 why: why.to_owned(),
             };
-            let name = index.insert_hole(place.offset, hole);
-            holes.push((name, place));
+            index.insert_hole(place.offset, hole);
         }
     }
 }

@@ -10,10 +10,12 @@ mod index;
 mod list;
 mod load;
 mod names;
+mod read;
 mod rewrite;
 mod scan;
 mod shorten;
 mod view;
+mod wanted;
 
 use std::{
     path::{Path, PathBuf},
@@ -21,26 +23,26 @@ use std::{
     thread::JoinHandle,
 };
 
-use sandhog_model::{JobId, Letter, Token, UnixMs};
+use sandhog_model::{JobId, Letter, Token};
 use serde::{Deserialize, Serialize};
 
 use self::{
     file::{DeadEntry, LettersFile, TOO_LARGE},
     head::EntryHead,
-    index::{Entering, Index, Order},
+    index::{Entering, Index},
 };
 use super::{
-    StoreError, frames,
+    frames,
     lock::{self, HeldLock, Holder, LockError},
 };
 use crate::disk::{Disk, DiskError};
 
 pub use file::LETTERS_FILE;
-pub use list::BadList;
 pub use view::{
     DeadCount, DeadFilter, DeadRow, DeadWish, Imported, LetterBounds, LetterName, LetterRef,
     NotALetter, PurgeCounts, PurgeReason, Purged, RawLetter,
 };
+pub use wanted::BadList;
 
 /// Why the dead letters could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -119,21 +121,17 @@ impl DeadStore {
         let lock = lock::take(&*disk, dir, holder)?;
         // A name a killed run made but did not sync is relied on from here on.
         disk.sync_dir(dir)?;
-        Self::of(load::load(disk, dir, true)?, Some(lock))
+        Ok(Self::of(load::load(disk, dir, true)?, Some(lock)))
     }
 
     /// Open the letters in `dir` to read them, whether or not another process changes them. What is
     /// half written is left alone.
     pub fn open_to_read(disk: Arc<dyn Disk>, dir: &Path) -> Result<Self, DeadOpenError> {
-        Self::of(load::load(disk, dir, false)?, None)
+        Ok(Self::of(load::load(disk, dir, false)?, None))
     }
 
-    #[allow(clippy::unnecessary_wraps)]
-    fn of(
-        (file, index, report): (LettersFile, Index, DeadReport),
-        lock: Option<HeldLock>,
-    ) -> Result<Self, DeadOpenError> {
-        Ok(Self {
+    fn of((file, index, report): (LettersFile, Index, DeadReport), lock: Option<HeldLock>) -> Self {
+        Self {
             inner: Mutex::new(Inner {
                 index,
                 staged: Vec::new(),
@@ -143,7 +141,7 @@ impl DeadStore {
             }),
             report,
             rewriter: Mutex::new(None),
-        })
+        }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -222,34 +220,6 @@ impl DeadStore {
     #[must_use]
     pub fn token(&self, id: JobId) -> Option<Token> {
         self.inner().index.get(id).map(|(_, facts)| facts.token)
-    }
-
-    /// Whether there is such a letter, or such an unreadable entry.
-    #[must_use]
-    pub fn has(&self, name: LetterName) -> bool {
-        let inner = self.inner();
-        match name {
-            LetterName::Place(at) => inner.index.hole(at).is_some(),
-            LetterName::Job(id) => {
-                inner.index.order(id).is_some() || inner.index.hole_of(id).is_some()
-            }
-        }
-    }
-
-    /// The letters that bounds are against, oldest first, staged ones included: at most `most` of
-    /// them, and how many there are beyond those.
-    #[must_use]
-    pub fn against(&self, bounds: &LetterBounds, now: UnixMs, most: usize) -> Purged {
-        let inner = self.inner();
-        let staged = inner.staged.iter();
-        let staged: Vec<(Order, u64)> = staged
-            .map(|letter| {
-                let order = Order::new(letter.died_at, letter.id);
-                (order, letter.facts.place().len)
-            })
-            .collect();
-        let (letters, left) = inner.index.against(bounds, now, &staged, most);
-        Purged { letters, left }
     }
 
     /// Write a letter. Shown, and kept for sure, after [`Self::sync`]. Without room nothing
@@ -367,60 +337,6 @@ impl DeadStore {
         }
         self.sync_all()?;
         Ok(cleared)
-    }
-
-    /// One letter.
-    pub fn letter(&self, id: JobId) -> Result<Option<Letter>, StoreError> {
-        let (place, file) = {
-            let inner = self.inner();
-            (inner.index.get(id), inner.file.file.clone())
-        };
-        match (place, file) {
-            (Some((_, facts)), Some(file)) => file::letter(&*file, facts.place()).map(Some),
-            (None, _) | (_, None) => Ok(None),
-        }
-    }
-
-    /// The bytes of a letter as they lie in the file, whether they can be read or not.
-    pub fn raw(&self, name: LetterName) -> Result<Option<RawLetter>, StoreError> {
-        let (found, file) = {
-            let inner = self.inner();
-            let hole = |at: u64| {
-                inner
-                    .index
-                    .hole(at)
-                    .map(|hole| (hole.place, Some(hole.why.clone())))
-            };
-            let found = match name {
-                LetterName::Place(at) => hole(at),
-                LetterName::Job(id) => match inner.index.get(id) {
-                    Some((_, facts)) => Some((facts.place(), None)),
-                    None => inner.index.hole_of(id).and_then(hole),
-                },
-            };
-            (found, inner.file.file.clone())
-        };
-        let (Some((place, why)), Some(file)) = (found, file) else {
-            return Ok(None);
-        };
-        let read = |error: DiskError| StoreError::Damaged {
-            path: error.path.display().to_string(),
-            offset: place.offset,
-            why: error.to_string(),
-        };
-        let bytes = file::raw(&*file, place).map_err(read)?;
-        let (bytes, why) = match (why, file::with_body(&*file, place, file::kept)) {
-            // What a rewrite wrapped is shown as it was found.
-            (Some(why), Ok(Some(kept))) => (kept, Some(why)),
-            (Some(why), Ok(None) | Err(_)) => (bytes, Some(why)),
-            (None, Ok(_)) => (bytes, None),
-            (None, Err(why)) => (bytes, Some(why)),
-        };
-        Ok(Some(RawLetter {
-            name,
-            unreadable: why,
-            bytes,
-        }))
     }
 }
 

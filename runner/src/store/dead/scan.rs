@@ -41,7 +41,16 @@ struct Window<'a> {
     bytes: Vec<u8>,
 }
 
-impl Window<'_> {
+impl<'a> Window<'a> {
+    fn over(file: &'a dyn DiskFile, from: u64) -> Result<Self, DiskError> {
+        Ok(Self {
+            len: file.len()?,
+            file,
+            from,
+            bytes: Vec::new(),
+        })
+    }
+
     /// The bytes at `at`: `want` of them, fewer only at the file's end.
     fn at(&mut self, at: u64, want: usize) -> Result<&[u8], DiskError> {
         let want = (want as u64).min(self.len.saturating_sub(at)) as usize;
@@ -125,12 +134,7 @@ pub(super) fn scan<T>(
     mut read: impl FnMut(Place, &[u8]) -> T,
     mut tell: impl FnMut(Piece<T>),
 ) -> Result<Scanned, DiskError> {
-    let mut window = Window {
-        len: file.len()?,
-        file,
-        from: start,
-        bytes: Vec::new(),
-    };
+    let mut window = Window::over(file, start)?;
     let (mut at, mut end, mut last_sequence) = (start, start, 0);
     // Holes that nothing proves yet, and what came after the first of them.
     let mut open: Vec<Hole> = Vec::new();

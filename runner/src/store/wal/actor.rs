@@ -46,7 +46,6 @@ impl Actor {
     /// The inbox goes before the rest, also in a panic: the compaction's thread, of which the end
     /// is waited for, must not wait for an answer meanwhile.
     pub(super) fn run(mut self, inbox: Receiver<Wish>) {
-        self.purge_at_start();
         self.look_after(self.writer.clock.now());
         let closing = loop {
             let Some(first) = self.next(&inbox) else {
@@ -190,26 +189,7 @@ impl Actor {
                 let answer = self.amend(wish, now);
                 waiting.push(hold(reply, answer));
             }
-            Wish::AmendDead(letters, wish, reply) => {
-                let answer = self.amend_dead(letters, wish, now);
-                waiting.push(hold(reply, answer));
-            }
-            Wish::ImportDead {
-                letters,
-                dry_run,
-                reply,
-            } => {
-                let answer = self.import_dead(letters, dry_run, now);
-                waiting.push(hold(reply, answer));
-            }
-            Wish::PurgeDead {
-                bounds,
-                dry_run,
-                reply,
-            } => {
-                let answer = self.purge_now(&bounds, dry_run, now);
-                waiting.push(hold(reply, answer));
-            }
+            Wish::Letters(wish) => waiting.push(self.take_letters(wish, now)),
             Wish::Look(ids, reply) => {
                 waiting.push(hold(reply, Ok(self.look(&ids, now))));
             }

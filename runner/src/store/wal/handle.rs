@@ -23,7 +23,7 @@ use super::{
     history::job_at,
     segments::SegmentFiles,
     views,
-    wish::{Known, LeaseRef, Reply, Wish},
+    wish::{Known, LeaseRef, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -307,7 +307,7 @@ impl Store for Wal {
     }
 
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
-        Box::pin(self.ask(move |reply| Wish::AmendDead(letters, wish, reply)))
+        Box::pin(self.ask(move |reply| Wish::Letters(LetterWish::Amend(letters, wish, reply))))
     }
 
     fn import_dead(
@@ -317,10 +317,12 @@ impl Store for Wal {
     ) -> Answer<'_, Vec<Result<Imported, Rejected>>> {
         Box::pin(async move {
             let ids: Vec<JobId> = letters.iter().map(Letter::id).collect();
-            let wish = |reply| Wish::ImportDead {
-                letters,
-                dry_run,
-                reply,
+            let wish = |reply| {
+                Wish::Letters(LetterWish::Import {
+                    letters,
+                    dry_run,
+                    reply,
+                })
             };
             let answers = self.ask(wish).await?;
             let taken = ids.into_iter().zip(&answers);
@@ -333,10 +335,12 @@ impl Store for Wal {
     }
 
     fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
-        Box::pin(self.ask(move |reply| Wish::PurgeDead {
-            bounds,
-            dry_run,
-            reply,
+        Box::pin(self.ask(move |reply| {
+            Wish::Letters(LetterWish::Purge {
+                bounds,
+                dry_run,
+                reply,
+            })
         }))
     }
 

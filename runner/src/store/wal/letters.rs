@@ -6,8 +6,9 @@ use sandhog_model::{
 };
 
 use super::{
-    actor::Actor,
+    actor::{Actor, Waiting, hold},
     carry,
+    wish::LetterWish,
     writer::{Unstaged, WithLetter, Writer},
 };
 use crate::store::{
@@ -77,8 +78,27 @@ fn carried(letter: &Letter, now: Now) -> Carried {
 }
 
 impl Actor {
+    /// Do one wish about letters.
+    pub(super) fn take_letters(&mut self, wish: LetterWish, now: Now) -> Waiting {
+        match wish {
+            LetterWish::Amend(letters, wish, reply) => {
+                hold(reply, self.amend_dead(letters, wish, now))
+            }
+            LetterWish::Import {
+                letters,
+                dry_run,
+                reply,
+            } => hold(reply, self.import_dead(letters, dry_run, now)),
+            LetterWish::Purge {
+                bounds,
+                dry_run,
+                reply,
+            } => hold(reply, self.purge_now(&bounds, dry_run, now)),
+        }
+    }
+
     /// Change dead letters, each answered for itself.
-    pub(super) fn amend_dead(
+    fn amend_dead(
         &mut self,
         letters: Vec<LetterRef>,
         wish: DeadWish,
@@ -180,7 +200,7 @@ impl Actor {
     }
 
     /// Take letters in. Each is answered for itself; no room ends it when nothing was taken yet.
-    pub(super) fn import_dead(
+    fn import_dead(
         &mut self,
         letters: Vec<Letter>,
         dry_run: bool,
@@ -228,7 +248,8 @@ impl Actor {
         }
         let against = self.writer.dead.against(&self.letters, now.wall, PURGE);
         match self.delete(&against.letters, now) {
-            Ok(_) => self.purge_due = against.left > 0,
+            // When nothing could go, nothing will in the next round either.
+            Ok(gone) => self.purge_due = against.left > 0 && !gone.is_empty(),
             Err(error) => tracing::warn!(%error, "dead letters over the bounds stay for now"),
         }
     }
@@ -243,7 +264,7 @@ impl Actor {
     }
 
     /// Purge with bounds that a person gives.
-    pub(super) fn purge_now(
+    fn purge_now(
         &mut self,
         bounds: &LetterBounds,
         dry_run: bool,

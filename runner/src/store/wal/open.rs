@@ -188,17 +188,18 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let letters = writer.dead.tokens().into_iter().map(|(id, _)| id);
     seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
     reconcile::reconcile(&mut writer, &gone, now)?;
-    let actor = Actor {
+    let mut actor = Actor {
         writer,
         poison: watch::Sender::new(None),
         lease_ms: options.lease_ms,
         letters: options.letters,
-        purge_due: true,
+        purge_due: false,
         torn_tail_bytes,
         taken,
         upkeep: Upkeep::new(options.keep_ended_ms, options.max_ended),
         _lock: lock,
     };
+    actor.purge_at_start();
     Ok(Arc::new(start(actor, dir, files, mint, &options)?))
 }
 

@@ -45,6 +45,21 @@ pub(super) struct Scanned {
     pub(super) resume: Option<JobId>,
 }
 
+/// A wish about dead letters.
+pub(super) enum LetterWish {
+    Amend(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
+    Import {
+        letters: Vec<Letter>,
+        dry_run: bool,
+        reply: Reply<Vec<Result<Imported, Rejected>>>,
+    },
+    Purge {
+        bounds: LetterBounds,
+        dry_run: bool,
+        reply: Reply<Purged>,
+    },
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Job>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -59,17 +74,7 @@ pub(super) enum Wish {
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
     Amend(Amend, Reply<Option<State>>),
-    AmendDead(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
-    ImportDead {
-        letters: Vec<Letter>,
-        dry_run: bool,
-        reply: Reply<Vec<Result<Imported, Rejected>>>,
-    },
-    PurgeDead {
-        bounds: LetterBounds,
-        dry_run: bool,
-        reply: Reply<Purged>,
-    },
+    Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),
     Scan {
         filter: JobFilter,

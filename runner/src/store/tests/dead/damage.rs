@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sandhog_model::Attempt;
+use sandhog_model::{Attempt, JobId};
 
 use super::super::stage::first_page;
 use super::{bury, dir, ids, letter, names, open, shown};
@@ -145,37 +145,53 @@ fn a_broken_letter_is_listed_shown_raw_and_kept_through_rewrites_until_it_is_del
             assert!(found.unreadable.is_some());
         }
 
-        store.remove(&ids[2..]).expect("removed");
-        assert!(store.rewrite().expect("rewritten"), "most of it is garbage");
-        let left = disk
-            .bytes(&dir().join(LETTERS_FILE))
-            .expect("the file")
-            .len();
-        assert!(left < whole / 2, "{left} of {whole}");
+        kept_through_rewrites(&disk, store, &ids, bad, (place, &raw));
+    }
+}
+
+/// What was found broken stays through rewrites, until it is deleted.
+fn kept_through_rewrites(
+    disk: &SimDisk,
+    store: DeadStore,
+    ids: &[JobId],
+    bad: LetterName,
+    found: (LetterName, &[u8]),
+) {
+    let (place, raw) = found;
+    let whole = disk
+        .bytes(&dir().join(LETTERS_FILE))
+        .expect("the file")
+        .len();
+    store.remove(&ids[2..]).expect("removed");
+    assert!(store.rewrite().expect("rewritten"), "most of it is garbage");
+    let left = disk
+        .bytes(&dir().join(LETTERS_FILE))
+        .expect("the file")
+        .len();
+    assert!(left < whole / 2, "{left} of {whole}");
+    drop(store);
+    // And once more, over a file that was written anew.
+    for turn in 0..2 {
+        let store = open(disk);
+        assert_eq!(names(&store), [LetterName::Job(ids[0]), bad], "{turn}");
+        assert_eq!(store.report().damage.len(), 1, "{turn}");
+        let found = store.raw(place).expect("read").expect("there");
+        assert!(found.bytes == raw, "{turn}");
+        bury(&store, &[letter(ids[2], 9, 4 << 20)]);
+        store.remove(&[ids[2]]).expect("removed");
+        assert!(store.rewrite().expect("rewritten"));
         drop(store);
-        // And once more, over a file that was written anew.
-        for turn in 0..2 {
-            let store = open(&disk);
-            assert_eq!(names(&store), [LetterName::Job(ids[0]), bad], "{turn}");
-            assert_eq!(store.report().damage.len(), 1, "{turn}");
-            let found = store.raw(place).expect("read").expect("there");
-            assert!(found.bytes == raw, "{turn}");
-            bury(&store, &[letter(ids[2], 9, 4 << 20)]);
-            store.remove(&[ids[2]]).expect("removed");
-            assert!(store.rewrite().expect("rewritten"));
-            drop(store);
-        }
-        let store = open(&disk);
-        assert_eq!(
-            store.clear(&[bad, LetterName::Place(5)]).expect("cleared"),
-            [true, false]
-        );
+    }
+    let store = open(disk);
+    assert_eq!(
+        store.clear(&[bad, LetterName::Place(5)]).expect("cleared"),
+        [true, false]
+    );
+    assert_eq!(names(&store), [LetterName::Job(ids[0])]);
+    for unsynced in [Unsynced::Dropped, Unsynced::Kept] {
+        let store = open(&disk.after_crash(unsynced));
         assert_eq!(names(&store), [LetterName::Job(ids[0])]);
-        for unsynced in [Unsynced::Dropped, Unsynced::Kept] {
-            let store = open(&disk.after_crash(unsynced));
-            assert_eq!(names(&store), [LetterName::Job(ids[0])]);
-            assert!(store.report().damage.is_empty());
-        }
+        assert!(store.report().damage.is_empty());
     }
 }
 

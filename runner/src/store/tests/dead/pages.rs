@@ -153,6 +153,28 @@ fn failed(id: JobId, died_at: u64, kind: FailureKind, cause: &str) -> Letter {
     letter
 }
 
+/// A filter of words such as `kind=page`.
+fn choice(words: &str) -> DeadFilter {
+    let mut filter = DeadFilter::default();
+    for word in words.split_whitespace() {
+        let (key, value) = word.split_once('=').expect("a key and a value");
+        let text = Some(value.to_owned());
+        let at = || value.parse().map(UnixMs).ok();
+        match key {
+            "queue" => filter.queue = text,
+            "kind" => filter.kind = text,
+            "failure" => filter.failure = text,
+            "digest" => filter.digest = text,
+            "text" => filter.text = text,
+            "since" => filter.since = at(),
+            "until" => filter.until = at(),
+            "unreadable" => filter.unreadable = true,
+            other => panic!("there is no {other}"),
+        }
+    }
+    filter
+}
+
 #[test]
 fn each_filter_shows_what_fits_and_counts_it() {
     let store = open(&SimDisk::default());
@@ -172,139 +194,29 @@ fn each_filter_shows_what_fits_and_counts_it() {
     letters[5].job.payload = b"{\"user\": \"Needle\"}".to_vec();
     letters[5].attempts[0].digest = "c0ffee00".repeat(8);
     bury(&store, &letters);
-    let none = DeadFilter::default;
-    let text = |text: &str| Some(text.to_owned());
-    let table: [(DeadFilter, &[usize]); 19] = [
-        (none(), &[5, 4, 3, 2, 1, 0]),
-        (
-            DeadFilter {
-                queue: text("slow"),
-                ..none()
-            },
-            &[3],
-        ),
-        (
-            DeadFilter {
-                queue: text("none"),
-                ..none()
-            },
-            &[],
-        ),
-        (
-            DeadFilter {
-                kind: text("page"),
-                ..none()
-            },
-            &[4],
-        ),
-        (
-            DeadFilter {
-                failure: text("trap"),
-                ..none()
-            },
-            &[1, 0],
-        ),
-        (
-            DeadFilter {
-                failure: text("trap:"),
-                ..none()
-            },
-            &[1, 0],
-        ),
-        (
-            DeadFilter {
-                failure: text("trap:unreachable"),
-                ..none()
-            },
-            &[0],
-        ),
-        (
-            DeadFilter {
-                failure: text("timeout"),
-                ..none()
-            },
-            &[2],
-        ),
-        (
-            DeadFilter {
-                digest: text("C0FFEE"),
-                ..none()
-            },
-            &[5],
-        ),
-        (
-            DeadFilter {
-                digest: text("ab"),
-                ..none()
-            },
-            &[4, 3, 2, 1, 0],
-        ),
-        (
-            DeadFilter {
-                digest: text("ff"),
-                ..none()
-            },
-            &[],
-        ),
-        (
-            DeadFilter {
-                since: Some(UnixMs(40)),
-                ..none()
-            },
-            &[5, 4, 3],
-        ),
-        (
-            DeadFilter {
-                until: Some(UnixMs(40)),
-                ..none()
-            },
-            &[2, 1, 0],
-        ),
-        (
-            DeadFilter {
-                text: text("straße gesperrt"),
-                ..none()
-            },
-            &[2],
-        ),
-        (
-            DeadFilter {
-                text: text("e_code"),
-                ..none()
-            },
-            &[5, 4, 3, 2, 1, 0],
-        ),
-        (
-            DeadFilter {
-                text: text("needle"),
-                ..none()
-            },
-            &[5],
-        ),
-        (
-            DeadFilter {
-                text: text("nowhere"),
-                ..none()
-            },
-            &[],
-        ),
-        (
-            DeadFilter {
-                text: text("photo"),
-                kind: text("page"),
-                ..none()
-            },
-            &[4],
-        ),
-        (
-            DeadFilter {
-                unreadable: true,
-                ..none()
-            },
-            &[],
-        ),
+    let table: [(&str, &[usize]); 19] = [
+        ("", &[5, 4, 3, 2, 1, 0]),
+        ("queue=slow", &[3]),
+        ("queue=none", &[]),
+        ("kind=page", &[4]),
+        ("failure=trap", &[1, 0]),
+        ("failure=trap:", &[1, 0]),
+        ("failure=trap:unreachable", &[0]),
+        ("failure=timeout", &[2]),
+        ("digest=C0FFEE", &[5]),
+        ("digest=ab", &[4, 3, 2, 1, 0]),
+        ("digest=ff", &[]),
+        ("since=40", &[5, 4, 3]),
+        ("until=40", &[2, 1, 0]),
+        ("text=straße", &[2]),
+        ("text=e_code", &[5, 4, 3, 2, 1, 0]),
+        ("text=needle", &[5]),
+        ("text=nowhere", &[]),
+        ("text=photo kind=page", &[4]),
+        ("unreadable=", &[]),
     ];
-    for (filter, expected) in table {
+    for (words, expected) in table {
+        let filter = choice(words);
         let page = store.list(&filter, &first_page(10)).expect("a page");
         let shown: Vec<_> = page.rows.iter().map(|row| row.name).collect();
         let expected: Vec<_> = expected
@@ -319,22 +231,18 @@ fn each_filter_shows_what_fits_and_counts_it() {
             "{filter:?}"
         );
     }
-    for failure in ["trapped", "tr", "x", ":", ""] {
-        let filter = DeadFilter {
-            failure: text(failure),
-            ..none()
-        };
-        let refused = store
-            .list(&filter, &first_page(1))
-            .expect_err(failure)
-            .to_string();
+    for words in [
+        "failure=trapped",
+        "failure=tr",
+        "failure=x",
+        "failure=:",
+        "failure=",
+    ] {
+        let refused = store.list(&choice(words), &first_page(1)).expect_err(words);
+        let refused = refused.to_string();
         assert!(refused.contains("trap:unreachable"), "{refused}");
     }
-    let filter = DeadFilter {
-        digest: text("xyz"),
-        ..none()
-    };
-    assert!(store.list(&filter, &first_page(1)).is_err());
+    assert!(store.list(&choice("digest=xyz"), &first_page(1)).is_err());
 }
 
 #[test]
