@@ -63,7 +63,11 @@ impl NameOp {
                     .collect();
                 for path in moved {
                     if let (Some(node), Ok(rest)) = (names.remove(&path), path.strip_prefix(from)) {
-                        let path = if path == *from { to.clone() } else { to.join(rest) };
+                        let path = if path == *from {
+                            to.clone()
+                        } else {
+                            to.join(rest)
+                        };
                         names.insert(path, node);
                     }
                 }

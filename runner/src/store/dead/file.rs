@@ -55,6 +55,11 @@ pub(super) fn seed() -> frames::Seed {
     frames::seed(LETTERS_ID, LETTERS_SEGMENT)
 }
 
+/// The file's first bytes.
+pub(super) fn header() -> [u8; frames::SEGMENT_HEADER] {
+    frames::segment_header(LETTERS_ID, LETTERS_SEGMENT, 1)
+}
+
 impl LettersFile {
     /// Open and read the file, telling every entry in its order. To write it is made when missing,
     /// and a torn tail is copied aside and cut.
@@ -131,8 +136,7 @@ impl LettersFile {
     fn create(&self, path: &Path) -> Result<(), DiskError> {
         let new = self.dir.join(NEW_FILE);
         let file = self.disk.open(&new, OpenMode::Replace)?;
-        let header = frames::segment_header(LETTERS_ID, LETTERS_SEGMENT, 1);
-        file.write_at(0, &header)?;
+        file.write_at(0, &header())?;
         file.sync()?;
         self.disk.rename(&new, path)?;
         self.disk.sync_dir(&self.dir)

@@ -5,6 +5,7 @@
 
 mod file;
 mod index;
+mod mend;
 mod scan;
 
 use std::{
@@ -30,6 +31,7 @@ use crate::{
 
 pub use file::LETTERS_FILE;
 pub use index::BadCursor;
+pub use mend::{LettersMended, mend};
 
 /// Why the dead letters could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -260,6 +262,13 @@ impl DeadStore {
             file.rewrite(index, &self.report.damage)?;
         }
         Ok(removed)
+    }
+
+    /// Write the file anew without what cannot be read in it, after copies of that.
+    pub fn leave_out_damage(&self) -> Result<(), DiskError> {
+        let mut inner = self.inner();
+        let Inner { index, file, .. } = &mut *inner;
+        file.rewrite(index, &self.report.damage)
     }
 
     /// Letters, newest first by the time of death. Every filter but `parent` applies; a `state`

@@ -8,4 +8,5 @@ mod faults;
 mod halves;
 mod merging;
 mod opening;
+mod repairing;
 mod stage;

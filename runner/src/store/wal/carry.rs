@@ -42,7 +42,7 @@ pub(super) fn carried(
 
 /// Leave out what a person needs least until the record fits in a frame: log lines and backtraces
 /// of all attempts, then the oldest attempts.
-fn fit(carried: &mut Carried) {
+pub(super) fn fit(carried: &mut Carried) {
     if fits(carried) {
         return;
     }

@@ -105,7 +105,7 @@ impl History {
             } => Some(output),
             _ => None,
         });
-        since.or(self.before.as_ref()?.output.as_ref())
+        since.or_else(|| self.before.as_ref()?.output.as_ref())
     }
 
     /// The latest reason its handler gave for dropping it.
@@ -117,7 +117,7 @@ impl History {
             } => Some(reason.as_str()),
             _ => None,
         });
-        since.or(self.before.as_ref()?.reason.as_deref())
+        since.or_else(|| self.before.as_ref()?.reason.as_deref())
     }
 
     /// The jobs its attempts enqueued.

@@ -7,6 +7,8 @@
 mod actor;
 mod carry;
 mod check;
+mod examine;
+mod fold;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
@@ -14,7 +16,10 @@ mod logs;
 mod merge;
 mod open;
 mod reconcile;
+mod repair;
 mod replay;
+mod rewrite;
+mod salvage;
 mod segments;
 mod serve;
 mod views;
@@ -33,9 +38,12 @@ pub use check::{
     Affected, CheckError, CheckReport, DumpFrom, DumpedRecord, SegmentReport, Verdict, check,
     check_on, dump, dump_on,
 };
+pub use examine::Fate;
 pub use handle::Wal;
 pub use logs::Misplaced;
 pub use open::{OpenError, open};
+pub use repair::{LogRepair, RepairError, RepairReport, repair};
+pub use salvage::Hole;
 
 /// Smallest and largest size of a segment, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 1024..=(1 << 30);

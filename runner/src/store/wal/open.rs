@@ -129,9 +129,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
     let found = logs::look(&*disk, &options.data)?;
     let several = found.used.len() > 1;
-    let chosen = merge::choose(&found.used, |log| {
-        recover(&*disk, &options, log, several)
-    })?;
+    let chosen = merge::choose(&found.used, |log| recover(&*disk, &options, log, several))?;
     let (log, others) = match chosen {
         Some(chosen) => chosen,
         // A directory that a crash left without a segment is used.
@@ -253,7 +251,7 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
 }
 
 /// Read a log to its end, and change nothing.
-fn recover(
+pub(super) fn recover(
     disk: &dyn Disk,
     options: &WalOptions,
     log: LogId,
