@@ -20,7 +20,7 @@ use crate::{
     store::{
         JobFilter, JobView, Store,
         lock::LockError,
-        wal::{Fate, OpenError, RepairError, RepairReport, repair},
+        wal::{Fate, OpenError, RepairError, RepairReport, WalOptions, open, repair},
     },
 };
 
@@ -409,4 +409,40 @@ fn a_damaged_log_is_repaired_beside_a_sound_one() {
         late,
         Err(crate::store::StoreError::Rejected(Rejected::Fenced { .. }))
     ));
+}
+
+#[test]
+fn a_repair_and_a_take_over_do_the_same_on_a_real_disk() {
+    let stage = Stage::real();
+    let store = stage.open();
+    let ours = enqueue(&*store, "photo").expect("enqueued");
+    drop(store);
+    let other = Stage::real();
+    let there = WalOptions {
+        data: other.options.data.clone(),
+        ..stage.options.clone()
+    };
+    let store = open(there.clone()).expect("opened");
+    let theirs = [0; 3].map(|_| enqueue(&*store, "page").expect("enqueued"));
+    drop(store);
+    let logs = there.data.join("logs");
+    let name = there.disk.list(&logs).expect("listed").remove(0);
+    let moved = stage.options.data.join("logs").join(&name);
+    std::fs::rename(logs.join(&name), &moved).expect("moved");
+    let segment = moved.join("0000000001.seg");
+    let mut bytes = std::fs::read(&segment).expect("read");
+    bytes[48 + 40] ^= 1;
+    std::fs::write(&segment, bytes).expect("written");
+    let Err(error) = stage.try_open() else {
+        panic!("opened a damaged log");
+    };
+    assert!(error.to_string().contains("sandhog log check"), "{error}");
+    let report = repair(&stage.options, false).expect("repaired");
+    assert_eq!((report.logs.len(), report.logs[0].jobs), (1, 2));
+    let store = stage.open();
+    let after = views(&*store);
+    assert_eq!(after.len(), 3);
+    assert!(after.contains_key(&ours) && after.contains_key(&theirs[2]));
+    let logs = stage.options.data.join("logs");
+    assert_eq!(std::fs::read_dir(logs).expect("listed").count(), 1);
 }

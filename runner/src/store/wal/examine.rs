@@ -82,6 +82,13 @@ impl Examined {
         )
     }
 
+    /// What the damage means for each job that it is about.
+    pub(super) fn fates(&self) -> Vec<(JobId, Fate)> {
+        let ids = self.trails.keys().copied();
+        ids.filter_map(|id| Some((id, self.fate(&self.fold(id))?)))
+            .collect()
+    }
+
     /// What the damage means for a job, if anything.
     pub(super) fn fate(&self, folded: &Folded) -> Option<Fate> {
         let Some(job) = &folded.carried else {

@@ -7,6 +7,7 @@
 mod actor;
 mod carry;
 mod check;
+mod dump;
 mod examine;
 mod fold;
 mod handle;
@@ -34,10 +35,8 @@ use crate::{
     entropy::{Entropy, SystemEntropy},
 };
 
-pub use check::{
-    Affected, CheckError, CheckReport, DumpFrom, DumpedRecord, SegmentReport, Verdict, check,
-    check_on, dump, dump_on,
-};
+pub use check::{Affected, CheckError, CheckReport, SegmentReport, Verdict, check, check_on};
+pub use dump::{DumpFrom, DumpedRecord, dump, dump_of, dump_on};
 pub use examine::Fate;
 pub use handle::Wal;
 pub use logs::Misplaced;
