@@ -1,5 +1,6 @@
 //! The composition root: the only place that knows every room and wires them together.
 
+mod log_report;
 mod logging;
 mod offline;
 mod rooms;

@@ -1,23 +1,19 @@
 //! The program behind the command line.
 
-use std::{
-    ops::ControlFlow,
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{ops::ControlFlow, path::PathBuf, process::ExitCode};
 
 use anyhow::Context;
 
-use super::{offline, registry_options, runner, trial};
+use super::{log_report, offline, registry_options, runner, trial};
 use crate::{
     api::Ctx,
-    cli::{Finding, LogCheck, LogRecord, OpenError, Rooms, Trial},
+    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Trial},
     config::Config,
     disk::RealDisk,
     plugin::{Catalog, Plugins, Problem, Registry, Tried},
     store::{
         lock,
-        wal::{self, CheckReport, Verdict},
+        wal::{self, DumpFrom},
     },
 };
 
@@ -55,16 +51,26 @@ impl Rooms for Program {
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {
         let report = wal::check(&config.runner.data)?;
-        Ok(log_check(&config.runner.data, &report))
+        Ok(log_report::check(&config.runner.data, &report))
+    }
+
+    fn repair_log(&self, config: &Config, dry_run: bool) -> anyhow::Result<LogRepair> {
+        let options = super::wal_options(config, "sandhog log repair");
+        let report = wal::repair(&options, dry_run).context("nothing was repaired")?;
+        Ok(log_report::repair(report))
     }
 
     fn dump_log(
         &self,
         config: &Config,
+        wanted: &Dumped,
         each: &mut dyn FnMut(LogRecord) -> bool,
     ) -> anyhow::Result<()> {
         let mut unwritable = None;
-        wal::dump(&config.runner.data, None, |dumped| {
+        let from = wanted
+            .from
+            .map(|(segment, offset)| DumpFrom { segment, offset });
+        wal::dump(&config.runner.data, wanted.log.as_deref(), from, |dumped| {
             let event = match serde_json::to_value(&dumped.record.event) {
                 Ok(event) => event,
                 Err(error) => {
@@ -81,6 +87,7 @@ impl Rooms for Program {
                 offset: dumped.offset,
                 sequence: dumped.sequence,
                 id: dumped.id,
+                ids: dumped.ids,
                 event,
             });
             match more {
@@ -90,58 +97,5 @@ impl Rooms for Program {
         })
         .context("the rest of the log cannot be shown")?;
         unwritable.map_or(Ok(()), Err)
-    }
-}
-
-/// A check's report, as the command line shows it.
-fn log_check(data: &Path, report: &CheckReport) -> LogCheck {
-    let of_segments = report.segments.iter().filter_map(|segment| {
-        let damage = segment.verdict == Verdict::Damaged;
-        let why = segment.why.as_deref().unwrap_or("the record is not whole");
-        let what = match segment.verdict {
-            Verdict::Sound | Verdict::LettersDamaged => return None,
-            Verdict::BeingWritten => format!("{why}: a runner is writing it now"),
-            Verdict::TornTail => {
-                format!("{why}: it looks unfinished, and the next start cuts it after a copy")
-            }
-            Verdict::Damaged => format!("{why}; {}", affected(report)),
-        };
-        Some(Finding {
-            file: segment.file.clone(),
-            offset: segment.offset.unwrap_or(0),
-            what,
-            damage,
-        })
-    });
-    let of_letters = report.dead.damage.iter().map(|damage| Finding {
-        file: data.join("dead").join("letters"),
-        offset: damage.offset,
-        what: format!(
-            "a dead letter cannot be read and is left out: {}",
-            damage.why
-        ),
-        damage: true,
-    });
-    LogCheck {
-        segments: report.segments.len() as u64,
-        records: report.records,
-        bytes: report.bytes,
-        dead_letters: report.dead.letters,
-        findings: of_segments.chain(of_letters).collect(),
-    }
-}
-
-/// What starting without the records behind the damage would lose.
-fn affected(report: &CheckReport) -> String {
-    let jobs = &report.affected.jobs;
-    if jobs.is_empty() {
-        return "no record behind it can be read".to_owned();
-    }
-    let shown: Vec<String> = jobs.iter().take(5).map(ToString::to_string).collect();
-    let more = report.affected.more + (jobs.len() - shown.len()) as u64;
-    let shown = shown.join(", ");
-    match more {
-        0 => format!("behind it lie records of {shown}"),
-        more => format!("behind it lie records of {shown} and {more} more jobs"),
     }
 }

@@ -142,15 +142,53 @@ pub(super) enum QueueCommand {
 pub(super) enum LogCommand {
     /// Read the whole log and say what is not sound; changes nothing
     Check,
+    /// Keep all that is sound of a damaged log, and move the damaged files aside; no runner may be up
+    ///
+    /// A new log takes the place of the damaged one, which is kept whole as damaged-ID beside `logs`, with a
+    /// list of what did not come along. Jobs that the damage is about are named.
+    Repair {
+        /// Say what would be done; changes nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Show the records, oldest first; changes nothing
     Dump {
         /// Records at most, the whole log when not given
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
-        /// Only of this job
+        /// Only those about this job: also the ones that accept it with others, carry it over or forget it
         #[arg(long, value_name = "ID")]
         job: Option<JobId>,
+        /// From this place on, such as 2:5120
+        #[arg(long, value_name = "SEGMENT:OFFSET")]
+        from: Option<Place>,
+        /// Of this log, when there are several
+        #[arg(long, value_name = "ID")]
+        log: Option<String>,
     },
+}
+
+/// A place in a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) segment: u32,
+    pub(super) offset: u64,
+}
+
+impl std::str::FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once(':').and_then(|(segment, offset)| {
+            Some(Self {
+                segment: segment.parse().ok()?,
+                offset: offset.parse().ok()?,
+            })
+        });
+        parsed.ok_or_else(|| {
+            format!("{text:?} is no place: use a segment's number and an offset, such as 2:5120")
+        })
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::{
     args::LogCommand,
     exit::{Exit, Outcome},
-    rooms::{LogCheck, LogRecord},
+    repair,
+    rooms::{Dumped, LogCheck, LogRecord},
     session::Session,
     text,
 };
@@ -16,7 +17,16 @@ use super::{
 pub(super) fn run(session: &mut Session<'_, '_>, command: LogCommand) -> Outcome<Exit> {
     match command {
         LogCommand::Check => check(session),
-        LogCommand::Dump { limit, job } => dump(session, limit, job),
+        LogCommand::Repair { dry_run } => repair::run(session, dry_run),
+        LogCommand::Dump {
+            limit,
+            job,
+            from,
+            log,
+        } => {
+            let from = from.map(|place| (place.segment, place.offset));
+            dump(session, limit, job, &Dumped { log, from })
+        }
     }
 }
 
@@ -79,30 +89,37 @@ fn shown(check: &LogCheck) -> String {
     lines.join("\n")
 }
 
-fn dump(session: &mut Session<'_, '_>, limit: Option<usize>, job: Option<JobId>) -> Outcome<Exit> {
+fn dump(
+    session: &mut Session<'_, '_>,
+    limit: Option<usize>,
+    job: Option<JobId>,
+    wanted: &Dumped,
+) -> Outcome<Exit> {
     let json = session.is_json();
     let mut left = limit.unwrap_or(usize::MAX);
     let mut written = Ok(());
     let mut count = 0_usize;
     let out = &mut session.io.out;
-    session.rooms.dump_log(&session.config, &mut |record| {
-        if left == 0 {
-            return false;
-        }
-        if job.is_some_and(|id| record.id != Some(id)) {
-            return true;
-        }
-        let between = match (json, count) {
-            (true, 0) => "[",
-            (true, _) => ",\n",
-            (false, _) => "",
-        };
-        let end = if json { "" } else { "\n" };
-        written = write!(out, "{between}{}{end}", line(&record, json));
-        count += 1;
-        left -= 1;
-        written.is_ok()
-    })?;
+    session
+        .rooms
+        .dump_log(&session.config, wanted, &mut |record| {
+            if left == 0 {
+                return false;
+            }
+            if job.is_some_and(|id| !record.ids.contains(&id)) {
+                return true;
+            }
+            let between = match (json, count) {
+                (true, 0) => "[",
+                (true, _) => ",\n",
+                (false, _) => "",
+            };
+            let end = if json { "" } else { "\n" };
+            written = write!(out, "{between}{}{end}", line(&record, json));
+            count += 1;
+            left -= 1;
+            written.is_ok()
+        })?;
     written?;
     if json {
         writeln!(out, "{}", if count == 0 { "[]" } else { "]" })?;

@@ -15,6 +15,7 @@ mod log;
 mod page;
 mod plugin;
 mod queue;
+mod repair;
 mod rooms;
 mod session;
 mod settings;
@@ -38,7 +39,9 @@ use session::Session;
 use crate::config::{self, Config, Overrides};
 
 pub use exit::Exit;
-pub use rooms::{Finding, LogCheck, LogRecord, OpenError, Rooms, Trial};
+pub use rooms::{
+    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, RepairedLog, Rooms, Trial,
+};
 pub use session::{Format, Io};
 
 /// Do what this process was called for.

@@ -16,14 +16,14 @@ is shown with control characters written out, so that it cannot give orders to a
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`.
-`enqueue --wait` needs a runner. `log`, `config` and `plugin new|build|check|run` never do.
+`enqueue --wait` needs a runner. `log`, `config` and `plugin new|build|check|run` never do; `log repair` needs that none is up.
 
 ## Exit codes
 
 | code | meaning |
 |---|---|
 | 0 | done; with `--wait`: the job completed |
-| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin check` and `log check`: something is wrong |
+| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin check` and `log check`: something is wrong; `log repair`: nothing was repaired |
 | 2 | the command line, the settings or the input are not right; nothing was done |
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |

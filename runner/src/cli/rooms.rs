@@ -40,10 +40,14 @@ pub trait Rooms {
     /// Read the whole log and dead letters and change nothing; works beside a running runner.
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck>;
 
-    /// Hand over the records of the log, oldest first, until `each` says `false`. Changes nothing.
+    /// Keep what is sound of damaged logs and dead letters, or say what would be kept.
+    fn repair_log(&self, config: &Config, dry_run: bool) -> anyhow::Result<LogRepair>;
+
+    /// Hand over the records of a log, oldest first, until `each` says `false`. Changes nothing.
     fn dump_log(
         &self,
         config: &Config,
+        wanted: &Dumped,
         each: &mut dyn FnMut(LogRecord) -> bool,
     ) -> anyhow::Result<()>;
 }
@@ -107,6 +111,45 @@ pub struct Finding {
     pub damage: bool,
 }
 
+/// Which records a dump shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dumped {
+    /// Of this log; of the only one when not given.
+    pub log: Option<String>,
+    /// From this segment and offset on.
+    pub from: Option<(u32, u64)>,
+}
+
+/// What a repair did, or would do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LogRepair {
+    /// Damaged logs.
+    pub logs: Vec<RepairedLog>,
+    /// What was wrong with the dead letters, and where they are kept as they were.
+    pub letters: Option<(Vec<Finding>, PathBuf)>,
+}
+
+/// One damaged log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepairedLog {
+    /// Its directory.
+    pub log: PathBuf,
+    /// Where that is kept.
+    pub kept: PathBuf,
+    /// The list of what did not come along.
+    pub list: PathBuf,
+    /// Sound records in it.
+    pub records: u64,
+    /// Sound records that say nothing that can be used.
+    pub unused: u64,
+    /// Jobs that go on.
+    pub jobs: u64,
+    /// What is damaged or missing, and how many records are lost there if known.
+    pub removed: Vec<(Finding, Option<u64>)>,
+    /// Jobs that the damage is about, and how.
+    pub affected: Vec<(JobId, &'static str)>,
+}
+
 /// A record of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogRecord {
@@ -118,6 +161,8 @@ pub struct LogRecord {
     pub sequence: u64,
     /// The job it is about, if it is about one.
     pub id: Option<JobId>,
+    /// Every job it is about: those it accepts besides and those it forgets too.
+    pub ids: Vec<JobId>,
     /// The fact, as JSON.
     pub event: serde_json::Value,
 }

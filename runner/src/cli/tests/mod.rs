@@ -131,13 +131,47 @@ impl Rooms for Desk {
         })
     }
 
-    fn dump_log(&self, _: &Config, each: &mut dyn FnMut(LogRecord) -> bool) -> anyhow::Result<()> {
-        for sequence in 1..=1_000 {
+    fn repair_log(&self, config: &Config, dry_run: bool) -> anyhow::Result<LogRepair> {
+        if self.held {
+            anyhow::bail!("a runner is up");
+        }
+        let data = &config.runner.data;
+        let hole = Finding {
+            file: data.join("1.seg"),
+            offset: 77,
+            what: format!("bad checksum, dry run {dry_run}"),
+            damage: true,
+        };
+        let affected = (1..=25).map(|id| (JobId(id), "it cannot be run"));
+        Ok(LogRepair {
+            logs: vec![RepairedLog {
+                log: data.join("logs"),
+                kept: data.join("damaged-1"),
+                list: data.join("damaged-1.ndjson"),
+                records: 9,
+                unused: 1,
+                jobs: 3,
+                removed: vec![(hole.clone(), Some(2)), (hole.clone(), None)],
+                affected: affected.collect(),
+            }],
+            letters: Some((vec![hole], data.join("damaged-letters-1.bin"))),
+        })
+    }
+
+    fn dump_log(
+        &self,
+        _: &Config,
+        wanted: &Dumped,
+        each: &mut dyn FnMut(LogRecord) -> bool,
+    ) -> anyhow::Result<()> {
+        let first = wanted.from.map_or(1, |(_, offset)| offset / 10);
+        for sequence in first..=1_000 {
             let more = each(LogRecord {
                 file: "logs/1.seg".into(),
                 offset: sequence * 10,
                 sequence,
                 id: Some(JobId(u128::from(sequence % 2))),
+                ids: vec![JobId(u128::from(sequence % 2)), JobId(99)],
                 event: Value::from("\u{1b}x"),
             });
             if !more {

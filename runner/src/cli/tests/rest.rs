@@ -122,6 +122,72 @@ fn plugins_are_checked_and_tried() {
 }
 
 #[test]
+fn the_log_is_repaired_or_it_is_said_what_would_be() {
+    let mut desk = Desk::new();
+    let dry = desk
+        .run(&["log", "repair", "--dry-run"])
+        .ends(0)
+        .out
+        .clone();
+    assert!(
+        dry.contains("1.seg: at byte 77: bad checksum, dry run true; 2 records lost"),
+        "{dry}"
+    );
+    assert!(
+        dry.contains("how many records are lost is not known"),
+        "{dry}"
+    );
+    assert!(
+        dry.contains(&format!("job {}: it cannot be run", JobId(1))),
+        "{dry}"
+    );
+    assert!(dry.contains("and 5 jobs more"), "{dry}");
+    assert!(
+        dry.contains("3 jobs of 9 sound records would go on"),
+        "{dry}"
+    );
+    assert!(
+        dry.ends_with("nothing was changed: this was a dry run\n"),
+        "{dry}"
+    );
+    let done = desk.run(&["log", "repair"]).ends(0).out.clone();
+    assert!(
+        done.contains("damaged-1.ndjson") && done.contains("damaged-letters-1.bin"),
+        "{done}"
+    );
+    let json = desk.run(&["log", "repair", "-o", "json"]).ends(0).json();
+    let log = &json["logs"][0];
+    assert_eq!((&json["dry_run"], &log["jobs"]), (&false.into(), &3.into()));
+    assert_eq!(log["affected"].as_array().unwrap().len(), 25);
+    assert_eq!(log["removed"][0]["records_lost"], 2);
+    assert_eq!(json["letters"]["damage"][0]["offset"], 77);
+    desk.held = true;
+    assert!(
+        desk.run(&["log", "repair"])
+            .ends(1)
+            .err
+            .contains("a runner is up")
+    );
+}
+
+#[test]
+fn a_dump_starts_at_a_place_and_finds_jobs_named_inside_a_record() {
+    let desk = Desk::new();
+    let json = |words: &[&str]| desk.run(words).ends(0).json();
+    let from = json(&[
+        "log", "dump", "--from", "2:70", "--limit", "1", "-o", "json",
+    ]);
+    assert_eq!(from[0]["sequence"], 7);
+    let named = JobId(99).text();
+    let found = json(&["log", "dump", "--job", &named, "--limit", "2", "-o", "json"]);
+    assert_eq!(found.as_array().unwrap().len(), 2);
+    for place in ["7", "x:1", "1:", "-1:2"] {
+        let refused = desk.run(&["log", "dump", &format!("--from={place}")]);
+        assert!(refused.ends(2).err.contains("is no place"), "{place}");
+    }
+}
+
+#[test]
 fn the_log_is_checked_and_dumped() {
     let desk = Desk::new();
     let check = desk.run(&["log", "check"]);

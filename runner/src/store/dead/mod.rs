@@ -9,6 +9,7 @@ mod head;
 mod index;
 mod list;
 mod load;
+mod mend;
 mod names;
 mod read;
 mod rewrite;
@@ -38,6 +39,7 @@ use super::{
 use crate::disk::{Disk, DiskError};
 
 pub use file::LETTERS_FILE;
+pub use mend::{LettersMended, mend};
 pub use view::{
     DeadCount, DeadFilter, DeadRow, DeadWish, Imported, LetterBounds, LetterName, LetterRef,
     NotALetter, PurgeCounts, PurgeReason, Purged, RawLetter,
@@ -305,6 +307,16 @@ impl DeadStore {
             removed += 1;
         }
         Ok(removed)
+    }
+
+    /// Leave out what cannot be read. Whoever calls this has a copy of the file.
+    pub fn leave_out_damage(&self) -> Result<(), DiskError> {
+        let names: Vec<LetterName> = {
+            let inner = self.inner();
+            let holes = inner.index.holes();
+            holes.map(|(at, _)| LetterName::Place(at)).collect()
+        };
+        self.clear(&names).map(|_| ())
     }
 
     /// Delete what no log knows: unreadable entries, by name or by the id they seem to be about, and

@@ -9,10 +9,13 @@ use super::stage::{
     Stage, all_rows, claim_one, completed, enqueue, permanent, settle, state, wait,
 };
 use crate::{
-    disk::sim::{SimDisk, Unsynced},
+    disk::{
+        Disk, OpenMode,
+        sim::{SimDisk, Unsynced},
+    },
     store::{
         Inspect, JobFilter, JobView, Store,
-        wal::{OpenError, Verdict, check_on, dump_on},
+        wal::{CheckError, OpenError, Verdict, check_on, dump_of, dump_on},
     },
 };
 
@@ -225,6 +228,99 @@ fn the_check_names_file_offset_and_jobs_and_changes_nothing() {
     let _lock = on(&torn).try_lock(&data.join("LOCK")).expect("locked");
     let report = check_on(&on(&torn), data).expect("checked");
     assert_eq!(report.verdict, Verdict::BeingWritten);
+}
+
+#[test]
+fn a_check_needs_no_right_to_write_and_says_what_a_repair_would_keep() {
+    let (stage, disk, ids, segment) = small_log(5);
+    let data = &stage.options.data;
+    for lock in ["LOCK", "dead/LOCK"] {
+        disk.remove(&data.join(lock)).expect("removed");
+    }
+    disk.tamper(&segment, |bytes| bytes[48 + 30] ^= 4);
+    let (files, ops) = (disk.files(), disk.ops());
+    let report = check_on(&stage.options.disk, data).expect("checked");
+    assert_eq!((disk.files(), disk.ops()), (files, ops), "nothing is made");
+    assert_eq!(report.verdict, Verdict::Damaged);
+    let [hole] = &report.holes[..] else {
+        panic!("{:?}", report.holes);
+    };
+    assert_eq!(
+        (&hole.file, hole.offset, hole.records),
+        (&segment, 48, Some(1))
+    );
+    assert_eq!(report.affected.jobs, ids[1..]);
+    assert!(report.fates.is_empty(), "the one it was about is not known");
+}
+
+#[test]
+fn several_logs_are_checked_together_and_dumped_one_by_one() {
+    let (stage, disk, ids, segment) = small_log(3);
+    let (other, theirs) = {
+        let disk = SimDisk::default();
+        let store = stage.moved_to(&disk).open();
+        let id = enqueue(&*store, "page").expect("enqueued");
+        (disk, id)
+    };
+    let path = segments(&other).remove(0);
+    let dir = path.parent().expect("a directory");
+    disk.create_dir(dir).expect("made");
+    let file = disk.open(&path, OpenMode::Create).expect("made");
+    file.write_at(0, &other.bytes(&path).expect("a segment"))
+        .expect("written");
+    let data = &stage.options.data;
+    let report = check_on(&stage.options.disk, data).expect("checked");
+    assert_eq!((report.verdict, report.logs.len()), (Verdict::Sound, 2));
+    assert_eq!(
+        (report.records, report.jobs, report.segments.len()),
+        (4, 4, 2)
+    );
+
+    let dump = |log: Option<&str>| {
+        let mut dumped = Vec::new();
+        dump_of(&disk, data, log, None, |record| {
+            dumped.extend(record.ids);
+            std::ops::ControlFlow::Continue(())
+        })
+        .map(|()| dumped)
+    };
+    let name = |path: &Path| {
+        let dir = path.parent().and_then(Path::file_name);
+        dir.expect("a name").to_string_lossy().into_owned()
+    };
+    let Err(error @ CheckError::SeveralLogs { .. }) = dump(None) else {
+        panic!("dumped one of two logs");
+    };
+    assert!(error.to_string().contains(&name(&path)), "{error}");
+    assert_eq!(dump(Some(&name(&path))).expect("dumped"), [theirs]);
+    assert_eq!(dump(Some(&name(&segment))).expect("dumped"), ids);
+    assert!(matches!(
+        dump(Some("none")),
+        Err(CheckError::NoSuchLog { .. })
+    ));
+    // Damage in one of them is found beside the other.
+    disk.tamper(&path, |bytes| bytes[20] ^= 1);
+    let report = check_on(&stage.options.disk, data).expect("checked");
+    assert_eq!((report.verdict, report.jobs), (Verdict::Damaged, 3));
+    assert_eq!(report.holes[0].file, path);
+}
+
+#[test]
+fn a_check_names_the_jobs_whose_letters_are_damaged() {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    for _ in 0..2 {
+        enqueue(&*store, "photo").expect("enqueued");
+        let leased = claim_one(&*store, "photo");
+        settle(&*store, &leased, permanent()).expect("settled");
+    }
+    let dead = super::stage::dead_ids(&*store);
+    wait(store.close()).expect("closed");
+    let data = &stage.options.data;
+    disk.tamper(&data.join("dead/letters"), |bytes| bytes[48 + 30] ^= 1);
+    let report = check_on(&stage.options.disk, data).expect("checked");
+    assert_eq!(report.verdict, Verdict::LettersDamaged);
+    assert_eq!(report.missing_letters, [dead[1].min(dead[0])]);
 }
 
 #[test]

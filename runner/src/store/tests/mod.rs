@@ -10,6 +10,7 @@ mod faults;
 mod halves;
 mod merging;
 mod opening;
+mod repairing;
 mod retain;
 mod seeds;
 mod stage;

@@ -9,14 +9,16 @@ use std::{
     sync::Arc,
 };
 
-use sandhog_model::{Event, JobId, Record, recover::Ending};
+use sandhog_model::{JobId, Status, recover::Ending};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    examine::{Fate, examine},
     layout::{self, LogId},
     logs::{self, LookError, Misplaced},
-    replay::{self, Damage, Segment, Stopped, Told},
+    replay::{self, Damage, Segment, Stopped},
     run::{MissingSegments, Run},
+    salvage::{Hole, Unsalvaged},
 };
 use crate::{
     disk::{Disk, DiskError, RealDisk},
@@ -51,6 +53,24 @@ pub enum CheckError {
     /// A log lies under a name that is not its own.
     #[error(transparent)]
     Misplaced(#[from] Misplaced),
+    /// A dump is of one log.
+    #[error("{} holds several logs: choose one with `--log`: {}", data.display(), logs.join(", "))]
+    SeveralLogs {
+        /// The directory.
+        data: PathBuf,
+        /// Their ids.
+        logs: Vec<String>,
+    },
+    /// There is no such log.
+    #[error("{} holds no log {log}: it has {}", data.display(), logs.join(", "))]
+    NoSuchLog {
+        /// The directory.
+        data: PathBuf,
+        /// What was asked for.
+        log: String,
+        /// Those that are there.
+        logs: Vec<String>,
+    },
     /// A dump met damage.
     #[error("{} is damaged at byte {offset}: {why}", path.display())]
     Damaged {
@@ -122,8 +142,8 @@ pub struct Affected {
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// The directory of the log.
-    pub log: PathBuf,
+    /// The directories of the logs; the next start makes one of several.
+    pub logs: Vec<PathBuf>,
     /// The runner that holds the directory now.
     pub holder: Option<Holder>,
     /// The worst of all below.
@@ -136,38 +156,16 @@ pub struct CheckReport {
     pub bytes: u64,
     /// Jobs the log knows.
     pub jobs: u64,
-    /// Jobs with records behind the damage: what starting without them would lose.
+    /// Jobs with sound records behind the damage: what starting without them would lose.
     pub affected: Affected,
+    /// What is damaged or missing in damaged logs.
+    pub holes: Vec<Hole>,
+    /// Jobs that the damage is about.
+    pub fates: Vec<(JobId, Fate)>,
+    /// Dead jobs without a letter, which the next start writes again.
+    pub missing_letters: Vec<JobId>,
     /// The dead letters.
     pub dead: DeadReport,
-}
-
-/// Where a dump starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub struct DumpFrom {
-    /// The segment's number.
-    pub segment: u32,
-    /// The offset of the first record shown, or of any byte before it.
-    pub offset: u64,
-}
-
-/// A record with its place.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct DumpedRecord {
-    /// The file.
-    pub file: PathBuf,
-    /// The segment's number.
-    pub segment: u32,
-    /// Where its frame begins.
-    pub offset: u64,
-    /// Its place in the order of all records.
-    pub sequence: u64,
-    /// Bytes of its frame.
-    pub bytes: u64,
-    /// The job it is about, if it is about one.
-    pub id: Option<JobId>,
-    /// What it says.
-    pub record: Record,
 }
 
 /// Check a data directory on this machine's disk.
@@ -177,11 +175,21 @@ pub fn check(data: &Path) -> Result<CheckReport, CheckError> {
 
 /// Check a data directory on any disk.
 pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckError> {
-    let log = find_log(&**disk, data)?;
+    let found = logs::look(&**disk, data)?;
+    // One that has no record yet.
+    let used = match found.used[..] {
+        [] => &found.empty[..found.empty.len().min(1)],
+        [..] => &found.used,
+    };
+    if used.is_empty() {
+        return Err(CheckError::NoLog {
+            data: data.to_path_buf(),
+        });
+    }
     let holder = lock::living_holder(&**disk, data)?;
     let letters = DeadStore::open_to_read(disk.clone(), &dead::dir(data))?;
     let mut report = CheckReport {
-        log: layout::log_dir(data, log),
+        logs: used.iter().map(|log| layout::log_dir(data, *log)).collect(),
         holder,
         verdict: Verdict::Sound,
         segments: Vec::new(),
@@ -189,9 +197,28 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         bytes: 0,
         jobs: 0,
         affected: Affected::default(),
+        holes: Vec::new(),
+        fates: Vec::new(),
+        missing_letters: Vec::new(),
         dead: letters.report().clone(),
     };
-    let run = Run::open(&**disk, &report.log)?;
+    for log in used {
+        check_log(&**disk, data, *log, &letters, &mut report)?;
+    }
+    if !report.dead.damage.is_empty() {
+        report.verdict = report.verdict.max(Verdict::LettersDamaged);
+    }
+    Ok(report)
+}
+
+fn check_log(
+    disk: &dyn Disk,
+    data: &Path,
+    log: LogId,
+    letters: &DeadStore,
+    report: &mut CheckReport,
+) -> Result<(), CheckError> {
+    let run = Run::open(disk, &layout::log_dir(data, log))?;
     let mut ledger = run.ledger();
     let read = replay::replay(
         &run,
@@ -207,7 +234,7 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
             report.records += segment.records;
             report.bytes += segment.bytes.len() as u64;
             if segment.refused().is_some() {
-                report.affected = behind(&segment, log);
+                report.affected.add(behind(&segment, log));
             }
             let shown = segment_report(&segment, report.holder.is_some());
             report.verdict = report.verdict.max(shown.verdict);
@@ -219,17 +246,49 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
     match read {
         Ok(()) => {
             if let Err(missing) = ledger.complete() {
-                note_missing(&mut report, &run.missing(&missing, ledger.trimmed()));
+                note_missing(report, &run.missing(&missing, ledger.trimmed()));
+                note_fates(disk, data, log, report)?;
             }
         }
         Err(Stopped::Disk(error)) => return Err(error.into()),
-        Err(Stopped::Damage(damage)) => note_damage(&mut report, damage),
+        Err(Stopped::Damage(damage)) => {
+            note_damage(report, damage);
+            note_fates(disk, data, log, report)?;
+        }
     }
-    report.jobs = ledger.len() as u64;
-    if !report.dead.damage.is_empty() {
-        report.verdict = report.verdict.max(Verdict::LettersDamaged);
+    report.jobs += ledger.len() as u64;
+    let unburied = ledger.newest(None).filter(|(id, entry)| {
+        matches!(entry.status, Status::Dead(_)) && letters.token(*id) != Some(entry.token)
+    });
+    report.missing_letters.extend(unburied.map(|(id, _)| id));
+    Ok(())
+}
+
+/// What the damage means for each job.
+fn note_fates(
+    disk: &dyn Disk,
+    data: &Path,
+    log: LogId,
+    report: &mut CheckReport,
+) -> Result<(), CheckError> {
+    match examine(disk, data, log) {
+        Ok(examined) => {
+            report.fates.extend(examined.fates());
+            report.holes.extend(examined.found.holes);
+            Ok(())
+        }
+        // What the finding says already.
+        Err(Unsalvaged::Newer { .. }) => Ok(()),
+        Err(Unsalvaged::Disk(error)) => Err(error.into()),
     }
-    Ok(report)
+}
+
+impl Affected {
+    fn add(&mut self, other: Self) {
+        let room = AFFECTED.saturating_sub(self.jobs.len());
+        self.more += other.more + other.jobs.len().saturating_sub(room) as u64;
+        self.jobs.extend(other.jobs.into_iter().take(room));
+    }
 }
 
 /// Damage inside a sound frame ends the reading before its segment is reported.
@@ -313,69 +372,4 @@ fn behind(segment: &Segment, log: LogId) -> Affected {
         }
     }
     affected
-}
-
-/// Tell every record of a log on this machine's disk from a place on, until `tell` has enough.
-pub fn dump(
-    data: &Path,
-    from: Option<DumpFrom>,
-    tell: impl FnMut(DumpedRecord) -> ControlFlow<()>,
-) -> Result<(), CheckError> {
-    dump_on(&RealDisk, data, from, tell)
-}
-
-/// The same on any disk. Sound records before damage are told before the error.
-pub fn dump_on(
-    disk: &dyn Disk,
-    data: &Path,
-    from: Option<DumpFrom>,
-    mut tell: impl FnMut(DumpedRecord) -> ControlFlow<()>,
-) -> Result<(), CheckError> {
-    let log = find_log(disk, data)?;
-    let from = from.unwrap_or_default();
-    let run = Run::open(disk, &layout::log_dir(data, log))?;
-    let read = replay::replay(
-        &run,
-        log,
-        |told| {
-            if (told.segment, told.offset) < (from.segment, from.offset) {
-                return Ok(ControlFlow::Continue(()));
-            }
-            Ok(tell(dumped(&told)?))
-        },
-        |segment| {
-            segment
-                .refused()
-                .map_or(Ok(()), |damage| Err(Stopped::Damage(damage)))
-        },
-    );
-    match read {
-        Ok(()) => Ok(()),
-        Err(Stopped::Disk(error)) => Err(error.into()),
-        Err(Stopped::Damage(Damage { path, offset, why })) => {
-            Err(CheckError::Damaged { path, offset, why })
-        }
-    }
-}
-
-fn dumped(told: &Told<'_>) -> Result<DumpedRecord, String> {
-    let record = told.record()?;
-    Ok(DumpedRecord {
-        file: told.path.to_path_buf(),
-        segment: told.segment,
-        offset: told.offset,
-        sequence: told.sequence,
-        bytes: told.frame_bytes,
-        id: Event::id(&record.event),
-        record,
-    })
-}
-
-fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {
-    let found = logs::look(disk, data)?;
-    // One that has no record yet.
-    let log = found.used.first().or(found.empty.first());
-    log.copied().ok_or_else(|| CheckError::NoLog {
-        data: data.to_path_buf(),
-    })
 }

@@ -46,6 +46,12 @@ pub(in crate::store) fn taken_log(name: &str) -> Option<LogId> {
     LogId::parse(name.strip_suffix(".merged")?)
 }
 
+/// Where a repair builds a log. Outside of `logs/`, so that an unfinished one is never taken for a
+/// log.
+pub(in crate::store) fn repair_dir(data: &Path) -> PathBuf {
+    data.join("repair.tmp")
+}
+
 /// A segment's file. Numbers start at 1 and have no gaps.
 pub(in crate::store) fn segment_path(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("{number:010}.seg"))

@@ -17,7 +17,7 @@ use super::{
     layout::{self, LogId},
     logs::Logs,
     open::{OpenError, Recovered},
-    replay,
+    replay, rewrite,
     segments::SegmentFiles,
     writer::{Unstaged, WithLetter, Writer},
 };
@@ -137,7 +137,11 @@ fn commit(writer: &mut Writer, now: Now) -> Result<(), OpenError> {
     writer.commit(now).map_err(failed)
 }
 
-fn open_files(disk: &dyn Disk, data: &Path, log: LogId) -> Result<SegmentFiles, DiskError> {
+pub(super) fn open_files(
+    disk: &dyn Disk,
+    data: &Path,
+    log: LogId,
+) -> Result<SegmentFiles, DiskError> {
     let dir = layout::log_dir(data, log);
     let files = SegmentFiles::new(log);
     for number in replay::segments(disk, &dir)? {
@@ -158,7 +162,7 @@ pub(super) fn remove(
 ) -> Result<(), DiskError> {
     let all = layout::logs_dir(data);
     for dir in &logs.taken {
-        remove_all(disk, dir)?;
+        rewrite::clear(disk, dir)?;
     }
     for other in others {
         let dir = layout::log_dir(data, other.log);
@@ -166,13 +170,13 @@ pub(super) fn remove(
         let taken = layout::taken_dir(data, other.log);
         disk.rename(&dir, &taken)?;
         disk.sync_dir(&all)?;
-        remove_all(disk, &taken)?;
+        rewrite::clear(disk, &taken)?;
     }
     for log in logs.empty.iter().filter(|log| **log != main) {
         let dir = layout::log_dir(data, *log);
         let names = disk.list(&dir)?;
         if names.iter().all(|name| *name == layout::SPARE) {
-            remove_all(disk, &dir)?;
+            rewrite::clear(disk, &dir)?;
         } else {
             tracing::warn!(dir = %dir.display(), "a log's directory without a segment is left alone");
         }
@@ -203,12 +207,4 @@ fn keep_rest(disk: &dyn Disk, to: &Path, from: &Path, other: &Other) -> Result<(
     }
     disk.sync_dir(to)?;
     disk.sync_dir(from)
-}
-
-fn remove_all(disk: &dyn Disk, dir: &Path) -> Result<(), DiskError> {
-    for name in disk.list(dir)? {
-        disk.remove(&dir.join(name))?;
-    }
-    disk.sync_dir(dir)?;
-    disk.remove_dir(dir)
 }

@@ -8,6 +8,9 @@ mod actor;
 mod carry;
 mod check;
 mod compact;
+mod dump;
+mod examine;
+mod fold;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
@@ -17,8 +20,11 @@ mod logs;
 mod merge;
 mod open;
 mod reconcile;
+mod repair;
 mod replay;
+mod rewrite;
 mod run;
+mod salvage;
 mod segments;
 mod serve;
 mod upkeep;
@@ -35,14 +41,15 @@ use crate::{
     store::LetterBounds,
 };
 
-pub use check::{
-    Affected, CheckError, CheckReport, DumpFrom, DumpedRecord, SegmentReport, Verdict, check,
-    check_on, dump, dump_on,
-};
+pub use check::{Affected, CheckError, CheckReport, SegmentReport, Verdict, check, check_on};
+pub use dump::{DumpFrom, DumpedRecord, dump, dump_of, dump_on};
+pub use examine::Fate;
 pub use handle::Wal;
 pub use logs::Misplaced;
 pub use open::{OpenError, open};
+pub use repair::{LogRepair, RepairError, RepairReport, repair};
 pub use run::MissingSegments;
+pub use salvage::Hole;
 
 /// Smallest and largest size of a segment, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 1024..=(1 << 30);

@@ -275,7 +275,7 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
 }
 
 /// Read a log to its end, and change nothing.
-fn recover(
+pub(super) fn recover(
     disk: &dyn Disk,
     options: &WalOptions,
     log: LogId,

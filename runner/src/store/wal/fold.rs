@@ -1,0 +1,231 @@
+//! What a job's records say of it when some of them are lost: later ones tell what is certain, and
+//! what only the lost ones knew is left out.
+
+use sandhog_model::{
+    Attempt, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, Verdict,
+};
+
+use super::history;
+
+/// What became of a job.
+pub(super) struct Folded {
+    /// The job; `None` when no record accepts it, or it was deleted or forgotten.
+    pub(super) carried: Option<Box<Carried>>,
+    /// Whether it was deleted, or forgotten after it ended.
+    pub(super) is_gone: bool,
+    /// Whether a record about it is lost before one that is there.
+    pub(super) is_bridged: bool,
+    /// Its latest record.
+    pub(super) latest: RecordAt,
+    /// Records that say nothing that can be used.
+    pub(super) unused: Vec<RecordAt>,
+}
+
+/// Put together the records of a job, in their order.
+pub(super) fn fold(id: JobId, records: impl Iterator<Item = (RecordAt, Record)>) -> Folded {
+    let mut folded = Folded {
+        carried: None,
+        is_gone: false,
+        is_bridged: false,
+        latest: RecordAt(0),
+        unused: Vec::new(),
+    };
+    for (at, record) in records {
+        let follows = record.previous.is_none_or(|before| before == folded.latest);
+        if record.event.id() == Some(id) && folded.carried.is_some() && !follows {
+            folded.is_bridged = true;
+        }
+        if !folded.take(id, record.event) {
+            folded.unused.push(at);
+        }
+        folded.latest = at;
+    }
+    folded
+}
+
+impl Folded {
+    /// Take a fact in. `false` when it cannot be used.
+    fn take(&mut self, id: JobId, event: Event) -> bool {
+        match event {
+            Event::Enqueued(job) if job.id == id => return self.accept(*job),
+            Event::Carried(carried) => {
+                let known = self.carried.as_ref().map(|known| known.token);
+                if self.is_gone || known.is_some_and(|token| token > carried.token) {
+                    return false;
+                }
+                self.carried = Some(carried);
+                // All of it is told here: what was lost before matters no more.
+                self.is_bridged = false;
+                self.unused.clear();
+                return true;
+            }
+            Event::Settled {
+                id: parent,
+                children,
+                ..
+            } if parent != id => {
+                let child = children.into_iter().find(|child| child.id == id);
+                return child.is_some_and(|child| self.accept(child));
+            }
+            Event::Deleted { .. } | Event::Pruned { .. } => {
+                self.carried = None;
+                self.is_gone = true;
+                self.unused.clear();
+                return true;
+            }
+            _ => {}
+        }
+        match &mut self.carried {
+            Some(carried) => carry_on(carried, event),
+            None => false,
+        }
+    }
+
+    fn accept(&mut self, job: Job) -> bool {
+        if self.is_gone || self.carried.is_some() {
+            return false;
+        }
+        self.carried = Some(Box::new(Carried {
+            at: job.enqueued_at,
+            status: waiting(job.due, false),
+            attempts: 0,
+            losses: 0,
+            token: Token::default(),
+            failure: None,
+            history: Vec::new(),
+            output: None,
+            reason: None,
+            children: Vec::new(),
+            checkpoint: None,
+            job,
+        }));
+        true
+    }
+}
+
+fn waiting(due: sandhog_model::UnixMs, backoff: bool) -> Status {
+    Status::Waiting { due, backoff }
+}
+
+/// What follows a known job's past. A fact of an older lease than the latest is none.
+fn carry_on(job: &mut Carried, event: Event) -> bool {
+    if let Some(ended) = history::ended(&event)
+        && ended.token >= job.token
+    {
+        job.history.push(ended.clone());
+    }
+    match event {
+        Event::Leased { token, at, .. } => {
+            if token <= job.token {
+                return false;
+            }
+            restart(job);
+            job.token = token;
+            job.status = Status::Running { since: at };
+        }
+        Event::Checkpointed {
+            token, at, bytes, ..
+        } => {
+            if token < job.token {
+                return false;
+            }
+            if token > job.token {
+                restart(job);
+                job.token = token;
+                job.status = Status::Running { since: at };
+            }
+            job.checkpoint = Some(bytes);
+        }
+        Event::Settled {
+            attempt,
+            verdict,
+            children,
+            ..
+        } => {
+            if attempt.token < job.token {
+                return false;
+            }
+            settle(job, &attempt, verdict);
+            job.children.extend(children.iter().map(|child| child.id));
+        }
+        Event::Lost {
+            token, at, buried, ..
+        } => {
+            if token < job.token {
+                return false;
+            }
+            job.token = token;
+            job.losses = job.losses.saturating_add(1);
+            job.status = match buried {
+                Some(attempt) => {
+                    job.failure = attempt.failure.map(|failure| failure.kind);
+                    Status::Dead(at)
+                }
+                None => waiting(at, false),
+            };
+        }
+        Event::Requeued { at, .. } => {
+            job.status = waiting(at, false);
+            (job.attempts, job.losses) = (0, 0);
+        }
+        Event::Hastened { at, .. } => {
+            let due = match job.status {
+                Status::Waiting { due, .. } => due.min(at),
+                // What set it waiting again is lost.
+                Status::Running { .. }
+                | Status::Completed(_)
+                | Status::Cancelled(_)
+                | Status::Discarded(_)
+                | Status::Dead(_) => at,
+            };
+            restart(job);
+            job.status = waiting(due, false);
+        }
+        Event::Enqueued(_)
+        | Event::Deleted { .. }
+        | Event::Carried(_)
+        | Event::Pruned { .. }
+        | Event::Trimmed { .. }
+        | Event::Merged { .. } => return false,
+    }
+    true
+}
+
+/// A job that goes on after it ended was given fresh attempts, whatever became of that record.
+fn restart(job: &mut Carried) {
+    match job.status {
+        Status::Waiting { .. } | Status::Running { .. } => {}
+        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => {
+            (job.attempts, job.losses) = (0, 0);
+        }
+    }
+}
+
+fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
+    let ended = attempt.ended_at;
+    // The number says how many were used before, also when their records are lost.
+    let before = attempt.number.saturating_sub(1);
+    let ran = !matches!(verdict, Verdict::PutBack { .. });
+    let (status, used) = match verdict {
+        Verdict::Completed(output) => {
+            job.output = Some(output);
+            (Status::Completed(ended), true)
+        }
+        Verdict::Retry { due } => (waiting(due, true), true),
+        Verdict::Snoozed { due } | Verdict::PutBack { due, .. } => (waiting(due, false), false),
+        Verdict::Discarded { reason } => {
+            job.reason = Some(reason);
+            (Status::Discarded(ended), true)
+        }
+        Verdict::Dead => (Status::Dead(ended), true),
+    };
+    job.token = attempt.token;
+    job.attempts = before.saturating_add(u32::from(used));
+    if ran {
+        job.failure = attempt.failure.as_ref().map(|failure| failure.kind);
+    }
+    if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
+        job.checkpoint = None;
+    }
+    job.status = status;
+}
