@@ -7,6 +7,8 @@ mod dead;
 mod faults;
 mod halves;
 mod merging;
+mod merging_crash;
 mod opening;
 mod repairing;
+mod repairing_beside;
 mod stage;

@@ -130,14 +130,14 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let found = logs::look(&*disk, &options.data)?;
     let several = found.used.len() > 1;
     let chosen = merge::choose(&found.used, |log| recover(&*disk, &options, log, several))?;
-    let (log, others) = match chosen {
-        Some(chosen) => chosen,
+    let (log, others) = chosen.unwrap_or_else(|| {
         // A directory that a crash left without a segment is used.
-        None => match found.empty.first() {
-            Some(log) => (*log, Vec::new()),
-            None => (LogId(options.entropy.next()), Vec::new()),
-        },
-    };
+        let empty = found.empty.first().copied();
+        (
+            empty.unwrap_or_else(|| LogId(options.entropy.next())),
+            Vec::new(),
+        )
+    });
     let dir = layout::log_dir(&options.data, log);
     make_certain(&*disk, &options.data, &dir)?;
     let recovered = recover(&*disk, &options, log, several)?;
@@ -146,11 +146,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         None => 0,
     };
     let gone = merge::gone(&recovered, &others);
-    let files = Arc::new(SegmentFiles::new(log));
-    for number in replay::segments(&*disk, &dir)? {
-        let path = layout::segment_path(&dir, number);
-        files.insert(number, disk.open(&path, OpenMode::Read)?);
-    }
+    let files = Arc::new(merge::open_files(&*disk, &options.data, log)?);
     let appender = Appender::resume(
         disk.clone(),
         &dir,
