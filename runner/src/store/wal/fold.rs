@@ -2,7 +2,7 @@
 //! what only the lost ones knew is left out.
 
 use sandhog_model::{
-    Attempt, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, Verdict,
+    Attempt, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, UnixMs, Verdict,
 };
 
 use super::history;
@@ -103,7 +103,7 @@ impl Folded {
     }
 }
 
-fn waiting(due: sandhog_model::UnixMs, backoff: bool) -> Status {
+fn waiting(due: UnixMs, backoff: bool) -> Status {
     Status::Waiting { due, backoff }
 }
 
@@ -119,9 +119,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             if token <= job.token {
                 return false;
             }
-            restart(job);
-            job.token = token;
-            job.status = Status::Running { since: at };
+            lease(job, token, at);
         }
         Event::Checkpointed {
             token, at, bytes, ..
@@ -130,9 +128,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
                 return false;
             }
             if token > job.token {
-                restart(job);
-                job.token = token;
-                job.status = Status::Running { since: at };
+                lease(job, token, at);
             }
             job.checkpoint = Some(bytes);
         }
@@ -155,14 +151,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
                 return false;
             }
             job.token = token;
-            job.losses = job.losses.saturating_add(1);
-            job.status = match buried {
-                Some(attempt) => {
-                    job.failure = attempt.failure.map(|failure| failure.kind);
-                    Status::Dead(at)
-                }
-                None => waiting(at, false),
-            };
+            lose(job, buried.as_deref(), at);
         }
         Event::Requeued { at, .. } => {
             job.status = waiting(at, false);
@@ -172,11 +161,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             let due = match job.status {
                 Status::Waiting { due, .. } => due.min(at),
                 // What set it waiting again is lost.
-                Status::Running { .. }
-                | Status::Completed(_)
-                | Status::Cancelled(_)
-                | Status::Discarded(_)
-                | Status::Dead(_) => at,
+                _ => at,
             };
             restart(job);
             job.status = waiting(due, false);
@@ -189,6 +174,23 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         | Event::Merged { .. } => return false,
     }
     true
+}
+
+fn lease(job: &mut Carried, token: Token, since: UnixMs) {
+    restart(job);
+    job.token = token;
+    job.status = Status::Running { since };
+}
+
+fn lose(job: &mut Carried, buried: Option<&Attempt>, at: UnixMs) {
+    job.losses = job.losses.saturating_add(1);
+    job.status = match buried {
+        Some(attempt) => {
+            job.failure = attempt.failure.as_ref().map(|failure| failure.kind);
+            Status::Dead(at)
+        }
+        None => waiting(at, false),
+    };
 }
 
 /// A job that goes on after it ended was given fresh attempts, whatever became of that record.

@@ -142,14 +142,14 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let keep_gone = |id| several || dead.token(id).is_some();
     let read = |log| recover(&*disk, &options, log, &keep_gone);
     let chosen = merge::choose(&found.used, read)?;
-    let (log, others) = match chosen {
-        Some(chosen) => chosen,
+    let (log, others) = chosen.unwrap_or_else(|| {
         // A directory that a crash left without a segment is used.
-        None => match found.empty.first() {
-            Some(log) => (*log, Vec::new()),
-            None => (LogId(options.entropy.next()), Vec::new()),
-        },
-    };
+        let empty = found.empty.first().copied();
+        (
+            empty.unwrap_or_else(|| LogId(options.entropy.next())),
+            Vec::new(),
+        )
+    });
     let dir = layout::log_dir(&options.data, log);
     make_certain(&*disk, &options.data, &dir)?;
     let mut recovered = read(log)?;
