@@ -1,5 +1,6 @@
 //! The project's own commands, called as `cargo xtask COMMAND`.
 
+mod bench;
 mod demo;
 mod guests;
 mod inputs;
@@ -24,6 +25,8 @@ usage: cargo xtask COMMAND
   test [--long]   build the guests, then every test, lint and house rule; --long adds crash rounds
   plugins         build the sample plugins into plugins/*.wasm, and the one the tests need
   tidy            the house rules alone
+  bench store [OPTIONS]
+                  measure the store beside a bare log, in an optimised build; --help shows the options
 ";
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => test::run(&root, true),
         ["plugins"] => lay_guests(&root),
         ["tidy"] => test::tidy(&root),
+        ["bench", bench, ref words @ ..] => bench::run(&root, bench, words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

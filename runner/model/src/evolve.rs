@@ -95,7 +95,9 @@ impl Ledger {
     /// As [`evolve`](Self::evolve).
     pub fn replay(&mut self, record: &Record, at: RecordAt, mono: u64) -> Result<(), Unsound> {
         if let Some(id) = record.event.id()
-            && record.previous.is_some_and(|previous| previous < self.first)
+            && record
+                .previous
+                .is_some_and(|previous| previous < self.first)
             && !self.entries.contains_key(&id)
         {
             return self.pass_over(id, &record.event, at, mono);

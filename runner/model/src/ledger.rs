@@ -1,6 +1,10 @@
 //! The state of every job, built from facts alone.
 
-use alloc::{collections::{BTreeMap, BTreeSet}, sync::Arc, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
 use core::fmt;
 
 use serde::{Deserialize, Serialize};

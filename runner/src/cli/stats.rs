@@ -68,6 +68,14 @@ fn shown(stats: &Stats) -> String {
         );
         fields.push(("torn tail", tail));
     }
+    if store.merged_logs > 0 {
+        let taken = format!(
+            "{} of {} at the start",
+            text::count(store.merged_jobs, "job"),
+            text::count(store.merged_logs, "other log")
+        );
+        fields.push(("taken over", taken));
+    }
     if let Some(why) = &store.poisoned {
         fields.push(("takes nothing", text::plain(why).into_owned()));
     }

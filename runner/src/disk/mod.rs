@@ -107,15 +107,19 @@ pub trait Disk: Send + Sync + 'static {
     fn list(&self, dir: &Path) -> Result<Vec<String>, DiskError>;
     /// Whether a file or directory is there.
     fn exists(&self, path: &Path) -> Result<bool, DiskError>;
-    /// Give a file another name, replacing what has that name.
+    /// Give a file another name, replacing what has that name, or a directory one that is free.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
     /// Remove a file.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
+    /// Remove an empty directory.
+    fn remove_dir(&self, path: &Path) -> Result<(), DiskError>;
     /// The directory's entries are on the device when this returns.
     fn sync_dir(&self, dir: &Path) -> Result<(), DiskError>;
     /// Take the lock on a file, making it when it is not there, without waiting. `None` when
     /// another holds it.
     fn try_lock(&self, path: &Path) -> Result<Option<Box<dyn DiskLock>>, DiskError>;
+    /// Whether another holds the lock on a file. Makes nothing, and needs no right to write.
+    fn is_locked(&self, path: &Path) -> Result<bool, DiskError>;
 }
 
 /// All bytes of a file.

@@ -139,6 +139,10 @@ impl Disk for RealDisk {
         fs::remove_file(path).map_err(failed("remove", path))
     }
 
+    fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
+        fs::remove_dir(path).map_err(failed("remove", path))
+    }
+
     fn sync_dir(&self, dir: &Path) -> Result<(), DiskError> {
         let file = File::open(dir).map_err(failed("open the directory", dir))?;
         fsync(&file).map_err(|errno| failed("sync the directory", dir)(errno.into()))
@@ -150,6 +154,19 @@ impl Disk for RealDisk {
             Ok(()) => Ok(Some(Box::new(RealLock(file)))),
             Err(errno) if errno == rustix::io::Errno::WOULDBLOCK => Ok(None),
             Err(errno) => Err(failed("lock", path)(errno.into())),
+        }
+    }
+
+    fn is_locked(&self, path: &Path) -> Result<bool, DiskError> {
+        let file = match open(path, OpenMode::Read) {
+            Ok(file) => file,
+            Err(error) if error.is_missing() => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        match flock(&file.file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(false),
+            Err(errno) if errno == rustix::io::Errno::WOULDBLOCK => Ok(true),
+            Err(errno) => Err(failed("look for the holder of", path)(errno.into())),
         }
     }
 }

@@ -348,6 +348,21 @@ impl Disk for SimDisk {
             .ok_or_else(|| missing("remove", path))
     }
 
+    fn remove_dir(&self, path: &Path) -> Result<(), DiskError> {
+        let mut inner = self.inner();
+        if inner.step(Op::Name, "remove", path)? {
+            return Err(killed("remove", path));
+        }
+        if !inner.state.list(path).is_empty() {
+            let cause = io::Error::from(io::ErrorKind::DirectoryNotEmpty);
+            return Err(DiskError::new("remove", path, &cause));
+        }
+        inner
+            .state
+            .remove_dir(path)
+            .ok_or_else(|| missing("remove", path))
+    }
+
     fn sync_dir(&self, dir: &Path) -> Result<(), DiskError> {
         let mut inner = self.inner();
         if inner.step(Op::SyncDir, "sync the directory", dir)? {
@@ -366,5 +381,11 @@ impl Disk for SimDisk {
             disk: self.clone(),
             path: path.to_path_buf(),
         })))
+    }
+
+    fn is_locked(&self, path: &Path) -> Result<bool, DiskError> {
+        let inner = self.inner();
+        inner.alive("look for the holder of", path)?;
+        Ok(inner.locks.contains(path))
     }
 }

@@ -146,6 +146,12 @@ pub struct StoreStats {
     pub poisoned: Option<String>,
     /// The bytes of a torn tail that the open cut away, after copying them aside.
     pub torn_tail_bytes: u64,
+    /// Other logs in the directory that the open took over.
+    #[serde(default)]
+    pub merged_logs: u64,
+    /// Jobs of theirs that this log did not know, or knew less of.
+    #[serde(default)]
+    pub merged_jobs: u64,
     /// Dead letters deleted since the start because there were more than the number to keep.
     #[serde(default)]
     pub purged_letters: u64,

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Retention, Settlement,
-    State, Token, Verdict,
+    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Retention,
+    Settlement, State, Token, Verdict,
 };
 
 use crate::{

@@ -1,8 +1,8 @@
 //! The rows and columns of the table: states, facts and wishes, all about job 10.
 
 use sandhog_model::{
-    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention, Token, TrapKind,
-    UnixMs, Verdict, Waiting,
+    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention, Token,
+    TrapKind, UnixMs, Verdict, Waiting,
 };
 
 use crate::sample::{attempt, failed, failure, job, output, report};
@@ -168,13 +168,7 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
         ("requeued", requeued(false)),
         ("hastened", Event::Hastened { id, at }),
         ("deleted", Event::Deleted { id, at }),
-        (
-            "pruned",
-            Event::Pruned {
-                ids: vec![id],
-                at,
-            },
-        ),
+        ("pruned", Event::Pruned { ids: vec![id], at }),
     ]
 }
 

@@ -76,7 +76,10 @@ fn replay(world: &World) -> Ledger {
     let mut ledger = Ledger::default();
     for (event, at, mono) in &world.log {
         let event = event.clone();
-        let previous = event.id().and_then(|id| ledger.get(id)).map(|entry| entry.latest);
+        let previous = event
+            .id()
+            .and_then(|id| ledger.get(id))
+            .map(|entry| entry.latest);
         let mut bytes = Vec::new();
         let record = Record { previous, event };
         encode_record(&record, &mut bytes).expect("a small record");

@@ -55,6 +55,21 @@ impl NameOp {
             Self::Make(path, node) => {
                 names.insert(path.clone(), *node);
             }
+            Self::Rename(from, to, Node::Dir) => {
+                // A directory takes along all that is in it.
+                let moved: Vec<PathBuf> = names
+                    .keys()
+                    .filter(|path| *path != from && path.starts_with(from))
+                    .cloned()
+                    .collect();
+                for path in moved {
+                    if let (Some(node), Ok(rest)) = (names.remove(&path), path.strip_prefix(from)) {
+                        names.insert(to.join(rest), node);
+                    }
+                }
+                names.remove(from);
+                names.insert(to.clone(), Node::Dir);
+            }
             Self::Rename(from, to, node) => {
                 if names.get(from) == Some(node) {
                     names.remove(from);
@@ -197,7 +212,7 @@ impl State {
     }
 
     pub(super) fn rename(&mut self, from: &Path, to: &Path) -> Option<()> {
-        let node = Node::File(self.find(from)?);
+        let node = *self.seen.get(from)?;
         self.change(NameOp::Rename(from.to_path_buf(), to.to_path_buf(), node));
         Some(())
     }
@@ -205,6 +220,12 @@ impl State {
     pub(super) fn remove(&mut self, path: &Path) -> Option<()> {
         let node = Node::File(self.find(path)?);
         self.change(NameOp::Remove(path.to_path_buf(), node));
+        Some(())
+    }
+
+    pub(super) fn remove_dir(&mut self, dir: &Path) -> Option<()> {
+        self.seen.get(dir).filter(|node| **node == Node::Dir)?;
+        self.change(NameOp::Remove(dir.to_path_buf(), Node::Dir));
         Some(())
     }
 

@@ -6,6 +6,7 @@ mod damage;
 mod dead;
 mod faults;
 mod halves;
+mod merging;
 mod opening;
 mod seeds;
 mod stage;

@@ -35,6 +35,11 @@ impl HandClock {
     pub(super) fn pass(&self, ms: u64) {
         self.0.fetch_add(ms, Ordering::SeqCst);
     }
+
+    /// Set it back; only while no store is open, since the steady clock goes back too.
+    pub(super) fn set_back(&self, ms: u64) {
+        self.0.fetch_sub(ms, Ordering::SeqCst);
+    }
 }
 
 impl Clock for HandClock {

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::{
     Durability,
+    merge::Taken,
     wish::{Reply, Wish},
     writer::{Unstaged, Writer},
 };
@@ -31,6 +32,7 @@ pub(super) struct Actor {
     pub(super) lease_ms: u64,
     pub(super) max_letters: Option<usize>,
     pub(super) torn_tail_bytes: u64,
+    pub(super) taken: Taken,
     pub(super) _lock: HeldLock,
 }
 

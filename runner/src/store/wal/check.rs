@@ -9,12 +9,14 @@ use std::{
     sync::Arc,
 };
 
-use sandhog_model::{Event, JobId, Ledger, Record, recover::Ending};
+use sandhog_model::{Event, JobId, Record, recover::Ending};
 use serde::{Deserialize, Serialize};
 
 use super::{
     layout::{self, LogId},
+    logs::{self, LookError, Misplaced},
     replay::{self, Damage, Segment, Stopped, Told},
+    run::{MissingSegments, Run},
 };
 use crate::{
     disk::{Disk, DiskError, RealDisk},
@@ -46,6 +48,9 @@ pub enum CheckError {
     /// The dead letters cannot be read at all.
     #[error(transparent)]
     Dead(#[from] DeadOpenError),
+    /// A log lies under a name that is not its own.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// A dump met damage.
     #[error("{} is damaged at byte {offset}: {why}", path.display())]
     Damaged {
@@ -56,6 +61,15 @@ pub enum CheckError {
         /// What is wrong there.
         why: String,
     },
+}
+
+impl From<LookError> for CheckError {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Disk(error) => Self::Disk(error),
+            LookError::Misplaced(misplaced) => Self::Misplaced(misplaced),
+        }
+    }
 }
 
 /// What a segment, or a whole directory, is like.
@@ -177,14 +191,14 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         affected: Affected::default(),
         dead: letters.report().clone(),
     };
-    let mut ledger = Ledger::default();
+    let run = Run::open(&**disk, &report.log)?;
+    let mut ledger = run.ledger();
     let read = replay::replay(
-        &**disk,
-        data,
+        &run,
         log,
         |told| {
             ledger
-                .evolve(&told.record.event, told.at(), 0)
+                .replay(&told.record, told.at(), 0)
                 .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
@@ -202,7 +216,11 @@ pub fn check_on(disk: &Arc<dyn Disk>, data: &Path) -> Result<CheckReport, CheckE
         },
     );
     match read {
-        Ok(()) => {}
+        Ok(()) => {
+            if let Err(missing) = ledger.complete() {
+                note_missing(&mut report, &run.missing(&missing, ledger.trimmed()));
+            }
+        }
         Err(Stopped::Disk(error)) => return Err(error.into()),
         Err(Stopped::Damage(damage)) => note_damage(&mut report, damage),
     }
@@ -237,6 +255,16 @@ fn note_damage(report: &mut CheckReport, damage: Damage) {
         offset: Some(damage.offset),
         why: Some(damage.why),
     });
+}
+
+/// What lies before the first segment that is there is told with that one.
+fn note_missing(report: &mut CheckReport, missing: &MissingSegments) {
+    report.verdict = Verdict::Damaged;
+    if let Some(first) = report.segments.first_mut() {
+        first.verdict = Verdict::Damaged;
+        first.offset = Some(0);
+        first.why = Some(missing.to_string());
+    }
 }
 
 fn segment_report(segment: &Segment, runner_lives: bool) -> SegmentReport {
@@ -304,9 +332,9 @@ pub fn dump_on(
 ) -> Result<(), CheckError> {
     let log = find_log(disk, data)?;
     let from = from.unwrap_or_default();
+    let run = Run::open(disk, &layout::log_dir(data, log))?;
     let read = replay::replay(
-        disk,
-        data,
+        &run,
         log,
         |told| {
             if (told.segment, told.offset) < (from.segment, from.offset) {
@@ -342,12 +370,10 @@ fn dumped(told: Told<'_>) -> DumpedRecord {
 }
 
 fn find_log(disk: &dyn Disk, data: &Path) -> Result<LogId, CheckError> {
-    let mut logs = replay::logs(disk, data)?;
-    if logs.is_empty() {
-        // One that has no record yet.
-        logs = replay::named_logs(disk, data)?;
-    }
-    logs.first().copied().ok_or_else(|| CheckError::NoLog {
+    let found = logs::look(disk, data)?;
+    // One that has no record yet.
+    let log = found.used.first().or(found.empty.first());
+    log.copied().ok_or_else(|| CheckError::NoLog {
         data: data.to_path_buf(),
     })
 }

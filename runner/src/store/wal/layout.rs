@@ -20,7 +20,9 @@ impl LogId {
         if name.len() != 32 {
             return None;
         }
-        u128::from_str_radix(name, 16).ok().map(Self)
+        let log = u128::from_str_radix(name, 16).ok().map(Self)?;
+        // One name for each log: no capitals, no sign.
+        (log.to_string() == name).then_some(log)
     }
 }
 
@@ -32,6 +34,16 @@ pub(in crate::store) fn logs_dir(data: &Path) -> PathBuf {
 /// The directory of one log.
 pub(in crate::store) fn log_dir(data: &Path, log: LogId) -> PathBuf {
     logs_dir(data).join(log.to_string())
+}
+
+/// The name of a log that was taken over and is being removed.
+pub(in crate::store) fn taken_dir(data: &Path, log: LogId) -> PathBuf {
+    logs_dir(data).join(format!("{log}.merged"))
+}
+
+/// The log in such a name.
+pub(in crate::store) fn taken_log(name: &str) -> Option<LogId> {
+    LogId::parse(name.strip_suffix(".merged")?)
 }
 
 /// A segment's file. Numbers start at 1 and have no gaps.
@@ -47,9 +59,12 @@ pub(in crate::store) fn segment_number(name: &str) -> Option<u32> {
         .filter(|number| *number > 0)
 }
 
-/// The zero-filled file that becomes the next segment.
+/// The name of the zero-filled file that becomes the next segment.
+pub(in crate::store) const SPARE: &str = "spare.tmp";
+
+/// That file.
 pub(in crate::store) fn spare_path(dir: &Path) -> PathBuf {
-    dir.join("spare.tmp")
+    dir.join(SPARE)
 }
 
 /// Where a torn tail is kept before it is cut.

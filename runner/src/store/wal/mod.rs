@@ -10,9 +10,13 @@ mod check;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
+mod live;
+mod logs;
+mod merge;
 mod open;
 mod reconcile;
 mod replay;
+mod run;
 mod segments;
 mod serve;
 mod views;
@@ -32,7 +36,9 @@ pub use check::{
     check_on, dump, dump_on,
 };
 pub use handle::Wal;
+pub use logs::Misplaced;
 pub use open::{OpenError, open};
+pub use run::MissingSegments;
 
 /// Smallest and largest size of a segment, in bytes.
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 1024..=(1 << 30);

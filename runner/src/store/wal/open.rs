@@ -18,8 +18,11 @@ use super::{
     Wal, WalOptions,
     actor::Actor,
     layout::{self, LogId},
-    reconcile,
-    replay::{self, Damage, Segment, Stopped},
+    live::Live,
+    logs::{self, LookError, Misplaced},
+    merge, reconcile,
+    replay::{self, Damage, Segment, Stopped, Told},
+    run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
     writer::{Batch, Counters, Unstaged, Writer},
 };
@@ -60,14 +63,12 @@ pub enum OpenError {
         /// What is wrong there.
         why: String,
     },
-    /// Two logs lie in the directory.
-    #[error("{} and {} both hold records: move one away and start again", one.display(), other.display())]
-    SeveralLogs {
-        /// The one.
-        one: PathBuf,
-        /// The other.
-        other: PathBuf,
-    },
+    /// Segments that the log needs are not there. Nothing was changed.
+    #[error(transparent)]
+    Missing(#[from] MissingSegments),
+    /// A log lies under a name that is not its own. Nothing was changed.
+    #[error(transparent)]
+    Misplaced(#[from] Misplaced),
     /// What a crash left half done could not be finished.
     #[error("what the last stop left half done cannot be finished: {0}")]
     Unfinished(StoreError),
@@ -82,6 +83,15 @@ impl From<Stopped> for OpenError {
     }
 }
 
+impl From<LookError> for OpenError {
+    fn from(error: LookError) -> Self {
+        match error {
+            LookError::Disk(error) => Self::Disk(error),
+            LookError::Misplaced(misplaced) => Self::Misplaced(misplaced),
+        }
+    }
+}
+
 impl From<Unstaged> for OpenError {
     fn from(unstaged: Unstaged) -> Self {
         Self::Unfinished(match unstaged {
@@ -91,12 +101,19 @@ impl From<Unstaged> for OpenError {
     }
 }
 
-/// What reading the log gave.
-struct Recovered {
-    ledger: Ledger,
-    deleted: HashSet<JobId>,
+/// What reading a log gave.
+pub(super) struct Recovered {
+    pub(super) ledger: Ledger,
+    live: Live,
+    /// Jobs that a record took out, of those asked for.
+    pub(super) gone: HashSet<JobId>,
+    /// Logs that it took over.
+    pub(super) merged: HashSet<String>,
     tail: Tail,
-    torn_tail_bytes: u64,
+    pub(super) last: Option<Segment>,
+    run: Run,
+    /// Bytes of each segment.
+    lengths: Vec<(u32, u64)>,
 }
 
 /// Open a data directory, alone, and start its writer.
@@ -117,28 +134,41 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     };
     let lock = lock::take(&*disk, &options.data, &holder)?;
     let dead = DeadStore::open(disk.clone(), &dead::dir(&options.data), &holder)?;
-    let log = choose_log(&*disk, &options)?;
+    let found = logs::look(&*disk, &options.data)?;
+    let several = found.used.len() > 1;
+    // A job that is gone matters to its letter, and to the other logs that may know it.
+    let keep_gone = |id| several || dead.token(id).is_some();
+    let read = |log| recover(&*disk, &options, log, &keep_gone);
+    let chosen = merge::choose(&found.used, read)?;
+    let (log, others) = match chosen {
+        Some(chosen) => chosen,
+        // A directory that a crash left without a segment is used.
+        None => match found.empty.first() {
+            Some(log) => (*log, Vec::new()),
+            None => (LogId(options.entropy.next()), Vec::new()),
+        },
+    };
     let dir = layout::log_dir(&options.data, log);
-    let recovered = recover(&*disk, &options, log)?;
+    make_certain(&*disk, &options.data, &dir)?;
+    let mut recovered = read(log)?;
+    let torn_tail_bytes = recovered.settle(&*disk, &dir)?;
+    let gone = merge::gone(&recovered, &others);
     let files = Arc::new(SegmentFiles::new(log));
-    for number in replay::segments(&*disk, &dir)? {
-        let path = layout::segment_path(&dir, number);
-        files.insert(number, disk.open(&path, OpenMode::Read)?);
+    for (number, file) in recovered.run.segments {
+        files.insert(number, file);
     }
     let appender = Appender::resume(
-        disk,
+        disk.clone(),
         &dir,
         files.clone(),
         options.segment_bytes,
         &recovered.tail,
     )?;
     let mut mint = IdMint::default();
-    let seen = recovered.ledger.last_id();
-    let letters = dead.tokens().into_iter().map(|(id, _)| id);
-    seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
     let (changes, _) = broadcast::channel(CHANGES);
     let mut writer = Writer {
         ledger: recovered.ledger,
+        live: recovered.live,
         appender,
         dead: Arc::new(dead),
         clock: options.clock.clone(),
@@ -150,13 +180,19 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         last_sync: Instant::now(),
         batch: Batch::default(),
     };
-    reconcile::reconcile(&mut writer, &recovered.deleted, now)?;
+    let taken = merge::take_over(&mut writer, &*disk, &options.data, &others, &gone, now)?;
+    merge::remove(&*disk, &options.data, log, &others, &found)?;
+    let seen = writer.ledger.last_id();
+    let letters = writer.dead.tokens().into_iter().map(|(id, _)| id);
+    seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
+    reconcile::reconcile(&mut writer, &gone, now)?;
     let actor = Actor {
         writer,
         poison: watch::Sender::new(None),
         lease_ms: options.lease_ms,
         max_letters: options.max_letters,
-        torn_tail_bytes: recovered.torn_tail_bytes,
+        torn_tail_bytes,
+        taken,
         _lock: lock,
     };
     Ok(Arc::new(start(actor, files, mint, &options)?))
@@ -198,29 +234,13 @@ fn start(
     Ok(wal)
 }
 
-/// The log to go on with, or a new one. A directory that a crash left without a segment is used.
-fn choose_log(disk: &dyn Disk, options: &WalOptions) -> Result<LogId, OpenError> {
-    let data = &options.data;
-    let used = replay::logs(disk, data)?;
-    if let [one, other, ..] = used[..] {
-        return Err(OpenError::SeveralLogs {
-            one: layout::log_dir(data, one),
-            other: layout::log_dir(data, other),
-        });
-    }
-    let named = replay::named_logs(disk, data)?;
-    let log = match used.first().or(named.first()) {
-        Some(log) => *log,
-        None => LogId(options.entropy.next()),
-    };
-    let dir = layout::log_dir(data, log);
-    create_dir_durably(disk, &dir)?;
-    // Names a killed run made but did not sync are relied on from here on.
-    disk.sync_dir(&dir)?;
+/// Make the log's directory. Names a killed run made but did not sync are relied on from here on.
+fn make_certain(disk: &dyn Disk, data: &Path, dir: &Path) -> Result<(), DiskError> {
+    create_dir_durably(disk, dir)?;
+    disk.sync_dir(dir)?;
     disk.sync_dir(&layout::logs_dir(data))?;
     disk.sync_dir(data)?;
-    sync_parent(disk, data)?;
-    Ok(log)
+    sync_parent(disk, data)
 }
 
 /// Make the data directory's own name durable. Whoever may not read the directory above cannot have
@@ -237,38 +257,56 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
     }
 }
 
-fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovered, OpenError> {
+/// Read a log to its end, and change nothing.
+fn recover(
+    disk: &dyn Disk,
+    options: &WalOptions,
+    log: LogId,
+    keep_gone: &dyn Fn(JobId) -> bool,
+) -> Result<Recovered, OpenError> {
     let mono = options.clock.now().mono;
-    let mut ledger = Ledger::default();
-    let mut deleted = HashSet::new();
+    let run = Run::open(disk, &layout::log_dir(&options.data, log))?;
+    let mut ledger = run.ledger();
+    let mut live = Live::default();
+    let mut gone = HashSet::new();
+    let mut merged = HashSet::new();
     let mut tail = Tail {
         last: None,
         next_sequence: 1,
         bytes_on_disk: 0,
     };
+    let mut lengths = Vec::new();
     let mut last = None;
     replay::replay(
-        disk,
-        &options.data,
+        &run,
         log,
         |told| {
             let at = told.at();
-            if let Event::Deleted { id, .. } = told.record.event {
-                deleted.insert(id);
+            let Told {
+                frame_bytes,
+                record,
+                ..
+            } = &told;
+            if let Event::Deleted { .. } | Event::Pruned { .. } = record.event {
+                gone.extend(record.event.ids().filter(|id| keep_gone(*id)));
             }
-            ledger
-                .evolve(&told.record.event, at, mono)
-                .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
+            if let Event::Merged { log, .. } = &record.event {
+                merged.insert(log.clone());
+            }
+            live.take_in(&mut ledger, &record.event, at, *frame_bytes, |ledger| {
+                ledger.replay(record, at, mono)
+            })
+            .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
         |segment| {
             if let Some(damage) = segment.refused() {
                 return Err(Stopped::Damage(damage));
             }
-            tail.bytes_on_disk += segment.bytes.len() as u64;
+            lengths.push((segment.number, segment.bytes.len() as u64));
             tail.next_sequence = segment.end.next_sequence;
             if segment.end.offset > 0 {
-                tail.last = Some((segment.number, segment.end.offset as u64));
+                tail.last = Some(segment.end_of_use());
             }
             if segment.last {
                 last = Some(segment);
@@ -276,16 +314,39 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
             Ok(())
         },
     )?;
-    let torn_tail_bytes = match &last {
-        Some(segment) => settle_end(disk, &layout::log_dir(&options.data, log), segment)?,
-        None => 0,
-    };
+    ledger
+        .complete()
+        .map_err(|records| run.missing(&records, ledger.trimmed()))?;
     Ok(Recovered {
         ledger,
-        deleted,
+        live,
+        gone,
+        merged,
         tail,
-        torn_tail_bytes,
+        last,
+        run,
+        lengths,
     })
+}
+
+impl Recovered {
+    /// Make the end of the log certain, then remove what it does without. Gives the bytes that were
+    /// cut.
+    fn settle(&mut self, disk: &dyn Disk, dir: &Path) -> Result<u64, DiskError> {
+        let torn_tail_bytes = match &self.last {
+            Some(segment) => settle_end(disk, dir, segment)?,
+            None => 0,
+        };
+        // All that says so is on the device now.
+        let trimmed = self.run.trimmed(self.ledger.trimmed());
+        run::remove(disk, dir, &trimmed)?;
+        let end = self.tail.last.map_or(0, |last| last.number);
+        let is_there = |number: &u32| !trimmed.contains(number) && *number <= end;
+        self.lengths.retain(|(number, _)| is_there(number));
+        self.tail.bytes_on_disk = self.lengths.iter().map(|(_, bytes)| bytes).sum();
+        self.run.segments.retain(|(number, _)| is_there(number));
+        Ok(torn_tail_bytes)
+    }
 }
 
 /// Make the last segment's end certain: a torn tail is copied aside and overwritten with zeros, and

@@ -22,12 +22,12 @@ enum Meaning {
 /// batch.
 pub(super) fn reconcile(
     writer: &mut Writer,
-    deleted: &HashSet<JobId>,
+    forgotten: &HashSet<JobId>,
     now: Now,
 ) -> Result<(), Unstaged> {
     let mut gone = Vec::new();
     for (id, token) in writer.dead.tokens() {
-        match meaning(writer, deleted, id, token) {
+        match meaning(writer, forgotten, id, token) {
             Meaning::Agreed => {}
             Meaning::Burial => finish_burial(writer, id, now)?,
             Meaning::Gone => gone.push(id),
@@ -58,9 +58,9 @@ fn is_full(error: &crate::store::StoreError) -> bool {
     matches!(error, crate::store::StoreError::Full { .. })
 }
 
-fn meaning(writer: &Writer, deleted: &HashSet<JobId>, id: JobId, token: Token) -> Meaning {
+fn meaning(writer: &Writer, forgotten: &HashSet<JobId>, id: JobId, token: Token) -> Meaning {
     let Some(entry) = writer.ledger.get(id) else {
-        return if deleted.contains(&id) {
+        return if forgotten.contains(&id) {
             Meaning::Gone
         } else {
             Meaning::Unknown

@@ -7,12 +7,17 @@ use std::{
 
 use sandhog_model::{
     Record, RecordAt,
+    codec::{FORMAT, HeaderVerdict, SegmentHeader},
     recover::{End, Ending, Expected, Scan},
 };
 
-use super::layout::{self, LogId};
+use super::{
+    layout::{self, LogId},
+    run::Run,
+    segments::LastSegment,
+};
 use crate::{
-    disk::{Disk, DiskError, OpenMode, read_all},
+    disk::{Disk, DiskError, read_all},
     store::frames,
 };
 
@@ -62,27 +67,6 @@ impl From<DiskError> for Stopped {
     }
 }
 
-/// The logs in a data directory, those without a segment left out.
-pub(super) fn logs(disk: &dyn Disk, data: &Path) -> Result<Vec<LogId>, DiskError> {
-    let mut logs = Vec::new();
-    for log in named_logs(disk, data)? {
-        if !segments(disk, &layout::log_dir(data, log))?.is_empty() {
-            logs.push(log);
-        }
-    }
-    Ok(logs)
-}
-
-/// The directories named like a log.
-pub(super) fn named_logs(disk: &dyn Disk, data: &Path) -> Result<Vec<LogId>, DiskError> {
-    let dir = layout::logs_dir(data);
-    if !disk.exists(&dir)? {
-        return Ok(Vec::new());
-    }
-    let names = disk.list(&dir)?;
-    Ok(names.iter().filter_map(|name| LogId::parse(name)).collect())
-}
-
 /// The numbers of a log's segments, in their order.
 pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskError> {
     let names = disk.list(dir)?;
@@ -92,22 +76,19 @@ pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskErro
         .collect())
 }
 
-/// Read a log. `tell` hears every sound record and says whether it fits; `read` hears every segment
+/// Read a log's segments. `tell` hears every sound record and says whether it fits; `read` hears every segment
 /// after its records.
 pub(super) fn replay(
-    disk: &dyn Disk,
-    data: &Path,
+    run: &Run,
     log: LogId,
     mut tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
     mut read: impl FnMut(Segment) -> Result<(), Stopped>,
 ) -> Result<(), Stopped> {
-    let dir = layout::log_dir(data, log);
-    let numbers = segments(disk, &dir)?;
-    let mut first_sequence = Some(1);
-    for (at, number) in numbers.iter().enumerate() {
-        let path = layout::segment_path(&dir, *number);
-        let bytes = read_all(&*disk.open(&path, OpenMode::Read)?)?;
-        let last = at + 1 == numbers.len();
+    let mut first_sequence = run.first_sequence();
+    for (at, (number, file)) in run.segments.iter().enumerate() {
+        let path = file.path().to_path_buf();
+        let bytes = read_all(&**file)?;
+        let last = at + 1 == run.segments.len();
         let expected = Expected {
             log: Some(log.0),
             segment: u64::from(*number),
@@ -161,6 +142,24 @@ impl Segment {
                 offset: self.end.offset as u64,
                 why: refusal.to_string(),
             }),
+        }
+    }
+
+    /// Where the next frame goes, in this segment or the next.
+    pub(super) fn end_of_use(&self) -> LastSegment {
+        let header = SegmentHeader::decode(&self.bytes);
+        LastSegment {
+            number: self.number,
+            end: self.end.offset as u64,
+            is_older: matches!(header, HeaderVerdict::Good(header) if header.format < FORMAT),
+        }
+    }
+
+    /// Whether its end was never acknowledged and is to be cut.
+    pub(super) fn is_cut(&self) -> bool {
+        match self.end.ending {
+            Ending::Cut { .. } => true,
+            Ending::Clean | Ending::Refused(_) => false,
         }
     }
 

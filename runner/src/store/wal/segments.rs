@@ -131,10 +131,20 @@ pub(super) struct Appender {
     full: Option<DiskError>,
 }
 
+/// The segment that an appender goes on with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LastSegment {
+    pub(super) number: u32,
+    /// Where its next frame goes.
+    pub(super) end: u64,
+    /// Whether it has an older format: then nothing is appended to it.
+    pub(super) is_older: bool,
+}
+
 /// Where an appender goes on after recovery.
 pub(super) struct Tail {
-    /// The last segment and where its next frame goes; `None` in a new log.
-    pub(super) last: Option<(u32, u64)>,
+    /// The last segment; `None` in a new log.
+    pub(super) last: Option<LastSegment>,
     /// The next frame's sequence.
     pub(super) next_sequence: u64,
     /// Bytes of all segments.
@@ -157,9 +167,14 @@ impl Appender {
         }
         let current = match tail.last {
             None => None,
-            Some((number, end)) => {
+            Some(LastSegment {
+                number,
+                end,
+                is_older,
+            }) => {
                 let file = disk.open(&layout::segment_path(dir, number), OpenMode::Write)?;
-                let len = file.len()?;
+                // One that is full makes the next record roll.
+                let len = if is_older { end } else { file.len()? };
                 Some(Current {
                     number,
                     file,

@@ -218,6 +218,8 @@ impl Actor {
             durability: self.writer.durability.to_string(),
             poisoned: self.poison.borrow().clone(),
             torn_tail_bytes: self.torn_tail_bytes,
+            merged_logs: self.taken.logs,
+            merged_jobs: self.taken.jobs,
             purged_letters: counters.purged,
         }
     }

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Instant};
 use sandhog_model::{Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Verdict};
 use tokio::sync::{Notify, broadcast};
 
-use super::{Durability, history::History, segments::Appender};
+use super::{Durability, history::History, live::Live, segments::Appender};
 use crate::{
     clock::Clock,
     disk::DiskError,
@@ -42,6 +42,8 @@ pub(super) struct Counters {
 /// The log, the ledger and the dead letters, in the hands of one thread.
 pub(super) struct Writer {
     pub(super) ledger: Ledger,
+    /// What the ledger's jobs take in the log.
+    pub(super) live: Live,
     pub(super) appender: Appender,
     pub(super) dead: Arc<DeadStore>,
     pub(super) clock: Arc<dyn Clock>,
@@ -133,11 +135,15 @@ impl Writer {
             self.dead.stage(&letter)?;
         }
         let at = self.appender.append(&body).map_err(poison)?;
+        let bytes = frames::framed_len(body.len()) as u64;
         self.batch.body = body;
         self.counters.appended += 1;
         self.batch.note(&record.event);
-        self.ledger
-            .evolve(&record.event, at, now.mono)
+        let event = &record.event;
+        self.live
+            .take_in(&mut self.ledger, event, at, bytes, |ledger| {
+                ledger.evolve(event, at, now.mono)
+            })
             .map_err(|unsound| Unstaged::Poison(format!("job {}: {}", unsound.id, unsound.why)))?;
         Ok(at)
     }

@@ -1,0 +1,67 @@
+//! Resident memory with many waiting jobs.
+
+use std::path::Path;
+
+use sandhog::store::{Store, wal::Durability};
+use serde_json::{Value, json};
+
+use crate::{
+    Wanted, part, recovery,
+    report::{Goal, Line, Report},
+    stage::{self, Place},
+};
+
+/// Bytes a waiting job may cost.
+const BYTES: f64 = 150.0;
+
+pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+    let jobs = wanted.jobs;
+    let mut filled = Vec::new();
+    let mut opened = Vec::new();
+    for _ in 0..wanted.rounds.min(3) {
+        let dir = place.fresh("memory")?;
+        let figures = part::figures(&["fill", &jobs.to_string()], &dir)?;
+        filled.push(part::figure(&figures, "resident")? / jobs as f64);
+        let figures = part::figures(&["open"], &dir)?;
+        opened.push(part::figure(&figures, "resident")? / jobs as f64);
+        stage::clear(&dir)?;
+    }
+    let goal = Goal::FigureAtMost(BYTES);
+    report.push(Line::new("memory of a waiting job, filled live", "none", "B", filled).goal(goal));
+    report.push(
+        Line::new(
+            "memory of a waiting job, after an open",
+            "commit",
+            "B",
+            opened,
+        )
+        .goal(goal),
+    );
+    Ok(())
+}
+
+/// Fill a store with waiting jobs and look at what it took.
+pub(crate) fn fill(dir: &Path, jobs: &str) -> Result<Value, String> {
+    let jobs: usize = jobs.parse().map_err(|_| format!("{jobs} is no number"))?;
+    let store = stage::store(dir, Durability::None)?;
+    let before = resident()?;
+    recovery::enqueue(&*store, jobs)?;
+    let after = resident()?;
+    stage::runtime()
+        .block_on(store.close())
+        .map_err(|error| error.to_string())?;
+    Ok(json!({"resident": after.saturating_sub(before)}))
+}
+
+/// Bytes of this process that are in memory.
+pub(crate) fn resident() -> Result<u64, String> {
+    let status = std::fs::read_to_string("/proc/self/status")
+        .map_err(|error| format!("cannot read /proc/self/status: {error}"))?;
+    let kib = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix("kB"))
+        .and_then(|kib| kib.trim().parse::<u64>().ok())
+        .ok_or("no VmRSS in /proc/self/status")?;
+    Ok(kib * 1024)
+}

@@ -1,0 +1,244 @@
+//! How many bytes of the log are still needed, and where they lie.
+//!
+//! A job's weight is that of the record that accepted it or wrote it anew, and of the attempts that
+//! ended since: about what writing it anew takes. Leases, checkpoints and the like are left out,
+//! since the next one takes their place; a checkpoint counts once the job was written anew with it.
+//! Weights are kept by the place of that first record (12 bytes each), not by job: a job's entry in
+//! the ledger names the place.
+
+use std::collections::BTreeMap;
+
+use sandhog_model::{Event, JobId, Ledger, RecordAt, Unsound, Verdict};
+
+use super::layout;
+
+/// What is needed of a record that accepted jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    offset: u32,
+    /// Jobs whose first record this is; more than one when an attempt enqueued several.
+    jobs: u32,
+    /// Weight of those jobs together.
+    bytes: u32,
+}
+
+/// The needed part of a segment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Needed {
+    /// In the order of their offsets; those without jobs are dropped when they are the most.
+    slots: Vec<Slot>,
+    /// Slots without jobs.
+    empty: usize,
+    bytes: u64,
+}
+
+/// The needed part of a log.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Live {
+    /// Segments that hold the first record of any job.
+    segments: BTreeMap<u32, Needed>,
+    jobs: u64,
+    bytes: u64,
+}
+
+impl Live {
+    /// Let the ledger take a fact in, and weigh what changes with it. `bytes`: of its frame.
+    pub(super) fn take_in(
+        &mut self,
+        ledger: &mut Ledger,
+        event: &Event,
+        at: RecordAt,
+        bytes: u64,
+        evolve: impl FnOnce(&mut Ledger) -> Result<(), Unsound>,
+    ) -> Result<(), Unsound> {
+        let place = |id: &JobId| ledger.get(*id).map(|entry| entry.enqueued);
+        let left: Vec<RecordAt> = match event {
+            Event::Carried(carried) => place(&carried.job.id).into_iter().collect(),
+            Event::Deleted { id, .. } => place(id).into_iter().collect(),
+            Event::Pruned { ids, .. } => ids.iter().filter_map(place).collect(),
+            Event::Enqueued(_)
+            | Event::Leased { .. }
+            | Event::Checkpointed { .. }
+            | Event::Settled { .. }
+            | Event::Lost { .. }
+            | Event::Requeued { .. }
+            | Event::Hastened { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => Vec::new(),
+        };
+        evolve(ledger)?;
+        for place in left {
+            self.leave(place);
+        }
+        match event {
+            Event::Enqueued(_) | Event::Carried(_) => self.arrive(at, 1, bytes),
+            Event::Settled {
+                id,
+                verdict,
+                children,
+                ..
+            } => {
+                let count = children.len() as u64;
+                let theirs = bytes * count / (count + 1);
+                if count > 0 {
+                    self.arrive(at, count as u32, theirs);
+                }
+                if !matches!(verdict, Verdict::PutBack { .. })
+                    && let Some(entry) = ledger.get(*id)
+                {
+                    self.grow(entry.enqueued, bytes - theirs);
+                }
+            }
+            Event::Leased { .. }
+            | Event::Checkpointed { .. }
+            | Event::Lost { .. }
+            | Event::Requeued { .. }
+            | Event::Hastened { .. }
+            | Event::Deleted { .. }
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Bytes of all jobs.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many jobs are weighed: as many as the ledger has, or the places are not all known.
+    pub(super) fn jobs(&self) -> u64 {
+        self.jobs
+    }
+
+    /// The first segment that holds the first record of any job.
+    pub(super) fn first_segment(&self) -> Option<u32> {
+        self.segments.keys().next().copied()
+    }
+
+    /// Bytes of the jobs whose first record a segment holds.
+    pub(super) fn bytes_in(&self, segment: u32) -> u64 {
+        self.segments.get(&segment).map_or(0, |needed| needed.bytes)
+    }
+
+    /// Where the records lie that accepted a job, of a segment.
+    pub(super) fn places_in(&self, segment: u32) -> Vec<RecordAt> {
+        let slots = self.segments.get(&segment).map(|needed| &needed.slots);
+        slots
+            .into_iter()
+            .flatten()
+            .filter(|slot| slot.jobs > 0)
+            .map(|slot| layout::place(segment, u64::from(slot.offset)))
+            .collect()
+    }
+
+    fn arrive(&mut self, at: RecordAt, jobs: u32, bytes: u64) {
+        let (segment, offset) = layout::segment_and_offset(at);
+        let needed = self.segments.entry(segment).or_default();
+        needed.slots.push(Slot {
+            offset: offset as u32,
+            jobs,
+            bytes: u32::try_from(bytes).unwrap_or(u32::MAX),
+        });
+        needed.bytes += bytes;
+        self.bytes += bytes;
+        self.jobs += u64::from(jobs);
+    }
+
+    fn grow(&mut self, place: RecordAt, bytes: u64) {
+        let (segment, offset) = layout::segment_and_offset(place);
+        if let Some(needed) = self.segments.get_mut(&segment)
+            && let Some(slot) = needed.slot(offset)
+            && let Some(grown) = slot.bytes.checked_add(bytes as u32)
+        {
+            slot.bytes = grown;
+            needed.bytes += bytes;
+            self.bytes += bytes;
+        }
+    }
+
+    /// A job is gone, or has its first record elsewhere: its part of the weight goes.
+    fn leave(&mut self, place: RecordAt) {
+        let (segment, offset) = layout::segment_and_offset(place);
+        let Some(needed) = self.segments.get_mut(&segment) else {
+            return;
+        };
+        let Some(slot) = needed.slot(offset).filter(|slot| slot.jobs > 0) else {
+            return;
+        };
+        let part = slot.bytes / slot.jobs;
+        slot.bytes -= part;
+        slot.jobs -= 1;
+        let is_empty = slot.jobs == 0;
+        needed.bytes -= u64::from(part);
+        self.bytes -= u64::from(part);
+        self.jobs -= 1;
+        if is_empty {
+            needed.empty += 1;
+            if needed.empty == needed.slots.len() {
+                self.segments.remove(&segment);
+            } else if needed.empty * 2 > needed.slots.len() {
+                needed.slots.retain(|slot| slot.jobs > 0);
+                needed.slots.shrink_to_fit();
+                needed.empty = 0;
+            }
+        }
+    }
+}
+
+impl Needed {
+    fn slot(&mut self, offset: u64) -> Option<&mut Slot> {
+        let found = self
+            .slots
+            .binary_search_by_key(&offset, |slot| u64::from(slot.offset));
+        found.ok().and_then(|at| self.slots.get_mut(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(segment: u32, offset: u64) -> RecordAt {
+        layout::place(segment, offset)
+    }
+
+    #[test]
+    fn what_arrives_and_leaves_is_counted_to_the_byte() {
+        let mut live = Live::default();
+        live.arrive(at(1, 48), 1, 300);
+        live.arrive(at(1, 348), 3, 100);
+        live.arrive(at(2, 48), 1, 50);
+        live.grow(at(1, 48), 40);
+        assert_eq!((live.jobs(), live.bytes(), live.bytes_in(1)), (5, 490, 440));
+        live.leave(at(1, 348));
+        assert_eq!((live.jobs(), live.bytes()), (4, 457), "a third of 100");
+        live.leave(at(1, 48));
+        assert_eq!(live.places_in(1), [at(1, 348)]);
+        // One that is not there changes nothing.
+        live.leave(at(1, 48));
+        live.leave(at(9, 48));
+        live.leave(at(1, 348));
+        live.leave(at(1, 348));
+        assert_eq!((live.first_segment(), live.bytes()), (Some(2), 50));
+        live.leave(at(2, 48));
+        assert_eq!(live, Live::default());
+    }
+
+    #[test]
+    fn a_segment_of_mostly_gone_jobs_keeps_the_places_of_the_others() {
+        let mut live = Live::default();
+        for job in 0..100 {
+            live.arrive(at(1, job * 10), 1, 10);
+        }
+        for job in (0..100).filter(|job| job % 10 != 3) {
+            live.leave(at(1, job * 10));
+        }
+        let left: Vec<_> = (0..10).map(|job| at(1, job * 100 + 30)).collect();
+        assert_eq!(live.places_in(1), left);
+        assert!(live.segments[&1].slots.len() < 25, "{live:?}");
+        live.grow(at(1, 30), 5);
+        assert_eq!(live.bytes_in(1), 105);
+    }
+}
