@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
+    fs::{self, OpenOptions},
     path::{Path, PathBuf},
 };
 
@@ -185,6 +185,23 @@ fn a_directory_of_the_first_release_opens_as_it_was() {
     fixture.checks(false, None);
     fixture.opens(None);
     fixture.checks(false, None);
+}
+
+#[test]
+fn a_log_of_the_first_format_is_gone_on_with_in_a_segment_of_its_own() {
+    let fixture = Fixture::new();
+    // As it was before its zeros were cut: there is room in the last segment.
+    let file = OpenOptions::new().write(true).open(fixture.segment(3));
+    file.unwrap().set_len(64 << 10).unwrap();
+    let before = files(&fixture.log);
+    let id = fixture.home.enqueue(&["echo", "new"]);
+    assert_eq!(fixture.home.job(&id)["state"], "available");
+    let after = files(&fixture.log);
+    for (path, bytes) in before {
+        assert!(after[&path] == bytes, "{} was written to", path.display());
+    }
+    let head = &after[&fixture.segment(4)][8..12];
+    assert_ne!(head, 1_u32.to_le_bytes(), "a new segment of an old format");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod owner;
 mod plugin_new;
 mod reload;
 mod retry;
+mod space;
 mod syscalls;
 mod values;
 

@@ -212,6 +212,11 @@ impl Drop for Traced {
             let group = format!("-{}", self.child.id());
             let _ = Command::new("kill").args(["-KILL", "--", &group]).output();
             let _ = self.child.wait();
+            // The runner is not this process's child: it is gone when its socket answers nobody.
+            let socket = self.home.join("data/sandhog.sock");
+            wait::until("the runner to be gone", BOUND, || {
+                UnixStream::connect(&socket).is_err().then_some(())
+            });
         }
     }
 }
