@@ -441,3 +441,58 @@ impl Ledger {
         self.last_token
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        attempt::Attempt,
+        event::Verdict,
+        job::{KindDefaults, NewJob, Output},
+    };
+    use alloc::{boxed::Box, format};
+
+    /// A runner that once had many jobs of many kinds keeps nothing of them.
+    #[test]
+    fn a_ledger_without_jobs_holds_nothing() {
+        let mut ledger = Ledger::default();
+        let mut take_in = |event: Event| {
+            ledger.evolve(&event, RecordAt(1), 0).expect("sound");
+        };
+        for round in 1..=300_u64 {
+            let (id, token, at) = (JobId(round.into()), Token(round), UnixMs(round));
+            let new = NewJob {
+                kind: format!("kind-{round}"),
+                queue: Some(format!("queue-{}", round % 7)),
+                ..NewJob::default()
+            };
+            let job = new.accept(id, at, &KindDefaults::default());
+            take_in(Event::Enqueued(Box::new(job.expect("within bounds"))));
+            take_in(Event::Leased { id, token, at });
+            take_in(Event::Settled {
+                id,
+                attempt: Box::new(Attempt::without_run(1, token, at)),
+                verdict: match round % 2 {
+                    0 => Verdict::Dead,
+                    _ => Verdict::Completed(Output::default()),
+                },
+                children: Vec::new(),
+            });
+        }
+        for round in 1..=300_u64 {
+            let (id, at) = (JobId(round.into()), UnixMs(500));
+            take_in(match round % 2 {
+                0 => Event::Deleted { id, at },
+                _ => Event::Pruned {
+                    ids: Vec::from([id]),
+                    at,
+                },
+            });
+        }
+        assert!(ledger.is_empty() && ledger.names.is_empty());
+        assert_eq!(ledger.counts(UnixMs(600)), []);
+        let mut empty = Ledger::default();
+        (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);
+        assert_eq!(ledger, empty);
+    }
+}
