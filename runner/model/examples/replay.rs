@@ -1,7 +1,7 @@
 //! What taking records in costs beside reading and checksumming the same bytes:
 //! `cargo run --release -p sandhog-model --example replay`
 
-use std::{error::Error, hint::black_box, time::Instant};
+use std::{error::Error, hint::black_box, io::Write as _, time::Instant};
 
 use sandhog_model::{
     Event, IdMint, KindDefaults, Ledger, NewJob, Record, RecordAt, Slim, UnixMs,
@@ -68,12 +68,17 @@ fn scan(bytes: &[u8]) -> Scan<'_> {
 fn ms(what: &str, run: impl FnOnce()) {
     let started = Instant::now();
     run();
-    println!("{what}: {} ms", started.elapsed().as_millis());
+    say(&format!("{what}: {} ms", started.elapsed().as_millis()));
+}
+
+fn say(line: &str) {
+    // Whoever reads this may have gone.
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let bytes = segment()?;
-    println!("{JOBS} records, {} MB", bytes.len() / 1_000_000);
+    say(&format!("{JOBS} records, {} MB", bytes.len() / 1_000_000));
     for _ in 0..3 {
         ms("copied", || {
             black_box(bytes.clone());

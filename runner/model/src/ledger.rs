@@ -13,6 +13,7 @@ use crate::{
     index::{Index, Names, Sorted},
     job::State,
     outcome::FailureKind,
+    seen::Seen,
     slot::Slot,
     time::{Now, UnixMs},
 };
@@ -159,77 +160,6 @@ impl Status {
             Self::Waiting { due, .. } => due,
             Self::Running { since } => since,
             Self::Completed(at) | Self::Cancelled(at) | Self::Discarded(at) | Self::Dead(at) => at,
-        }
-    }
-}
-
-/// A job in a list, before anything of it is copied.
-#[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
-    slot: &'a Slot,
-    names: &'a Names,
-}
-
-impl<'a> Seen<'a> {
-    /// Which handler runs it.
-    #[must_use]
-    pub fn kind(&self) -> &'a str {
-        self.names.text(self.slot.kind)
-    }
-
-    /// Which queue it waits in.
-    #[must_use]
-    pub fn queue(&self) -> &'a str {
-        self.names.text(self.slot.queue)
-    }
-
-    /// Where it is in its life.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        self.slot.status()
-    }
-
-    /// The latest lease, running or not.
-    #[must_use]
-    pub fn token(&self) -> Token {
-        self.slot.token
-    }
-
-    /// How the latest attempt failed, if it did.
-    #[must_use]
-    pub fn failure(&self) -> Option<FailureKind> {
-        self.slot.failure
-    }
-
-    /// The record that accepted it.
-    #[must_use]
-    pub fn enqueued(&self) -> RecordAt {
-        self.slot.enqueued
-    }
-
-    /// Its latest record.
-    #[must_use]
-    pub fn latest(&self) -> RecordAt {
-        self.slot.latest
-    }
-
-    /// All that the ledger knows of it.
-    #[must_use]
-    pub fn entry(&self) -> Entry {
-        let slot = self.slot;
-        Entry {
-            kind: self.names.text(slot.kind).clone(),
-            queue: self.names.text(slot.queue).clone(),
-            priority: slot.priority,
-            status: slot.status(),
-            attempts: slot.attempts,
-            max_attempts: slot.max_attempts(),
-            losses: slot.losses,
-            token: slot.token,
-            failure: slot.failure,
-            enqueued: slot.enqueued,
-            latest: slot.latest,
-            checkpoint: slot.checkpoint(),
         }
     }
 }
@@ -439,5 +369,60 @@ impl Ledger {
     #[must_use]
     pub fn last_token(&self) -> Token {
         self.last_token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        attempt::Attempt,
+        event::Verdict,
+        job::{KindDefaults, NewJob, Output},
+    };
+    use alloc::{boxed::Box, format};
+
+    /// A runner that once had many jobs of many kinds keeps nothing of them.
+    #[test]
+    fn a_ledger_without_jobs_holds_nothing() {
+        let mut ledger = Ledger::default();
+        let mut take_in = |event: Event| {
+            ledger.evolve(&event, RecordAt(1), 0).expect("sound");
+        };
+        for round in 1..=300_u64 {
+            let (id, token, at) = (JobId(round.into()), Token(round), UnixMs(round));
+            let new = NewJob {
+                kind: format!("kind-{round}"),
+                queue: Some(format!("queue-{}", round % 7)),
+                ..NewJob::default()
+            };
+            let job = new.accept(id, at, &KindDefaults::default());
+            take_in(Event::Enqueued(Box::new(job.expect("within bounds"))));
+            take_in(Event::Leased { id, token, at });
+            take_in(Event::Settled {
+                id,
+                attempt: Box::new(Attempt::without_run(1, token, at)),
+                verdict: match round % 2 {
+                    0 => Verdict::Dead,
+                    _ => Verdict::Completed(Output::default()),
+                },
+                children: Vec::new(),
+            });
+        }
+        for round in 1..=300_u64 {
+            let (id, at) = (JobId(round.into()), UnixMs(500));
+            take_in(match round % 2 {
+                0 => Event::Deleted { id, at },
+                _ => Event::Pruned {
+                    ids: Vec::from([id]),
+                    at,
+                },
+            });
+        }
+        assert!(ledger.is_empty() && ledger.names.is_empty());
+        assert_eq!(ledger.counts(UnixMs(600)), []);
+        let mut empty = Ledger::default();
+        (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);
+        assert_eq!(ledger, empty);
     }
 }

@@ -23,6 +23,7 @@ pub mod limits;
 pub mod outcome;
 pub mod recover;
 pub mod retry;
+mod seen;
 mod slot;
 pub mod time;
 
@@ -33,8 +34,9 @@ pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
 pub use id::{IdMint, JobId, Token};
 pub use job::{Bounds, Job, KindDefaults, NewJob, Output, State};
-pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Seen, Status, Unsound};
+pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Status, Unsound};
 pub use letter::Letter;
 pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};
+pub use seen::Seen;
 pub use time::{Now, UnixMs};

@@ -62,6 +62,11 @@ impl Names {
         }
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.numbers.is_empty() && self.names.is_empty()
+    }
+
     pub(crate) fn number(&self, text: &str) -> Option<NameId> {
         self.numbers.get(text).copied()
     }

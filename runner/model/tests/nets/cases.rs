@@ -236,7 +236,8 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("amend delete", Command::Amend(Amend::Delete(id))),
         ("settle completed, other token", late),
         ("prune by age", prune(AT, 9)),
-        ("prune by age, too young", prune(0, 9)),
+        ("prune by age, ended just then", prune(2_000, 9)),
+        ("prune by age, ended just before", prune(2_001, 9)),
         ("prune by number", prune(0, 0)),
     ];
     let reports = outcomes().into_iter();

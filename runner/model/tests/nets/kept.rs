@@ -28,7 +28,6 @@ fn carried(entry: Option<&Entry>) -> Carried {
 
 /// Every fact about a job that is written anew or forgotten, and about the log itself.
 pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Event)> {
-    let at = UnixMs(AT);
     let same = || carried(entry);
     let token = same().token;
     let ended = |token| Carried {
@@ -54,10 +53,6 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
     let mut other_priority = same();
     other_priority.job.priority = 9;
     let anew = |carried| Event::Carried(Box::new(carried));
-    let pruned = |ids: &[JobId]| Event::Pruned {
-        ids: ids.to_vec(),
-        at,
-    };
     let mut facts = vec![
         ("carried as it is", anew(same())),
         ("carried, ended meanwhile", anew(ended(Token(token.0 + 7)))),
@@ -66,6 +61,21 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         ("carried, another kind", anew(other_kind)),
         ("carried, another queue", anew(other_queue)),
         ("carried, another priority", anew(other_priority)),
+    ];
+    if let Some(older) = token.0.checked_sub(1) {
+        facts.push(("carried, older token", anew(ended(Token(older)))));
+    }
+    facts.extend(facts_of_the_log());
+    facts
+}
+
+fn facts_of_the_log() -> Vec<(&'static str, Event)> {
+    let at = UnixMs(AT);
+    let pruned = |ids: &[JobId]| Event::Pruned {
+        ids: ids.to_vec(),
+        at,
+    };
+    vec![
         ("pruned", pruned(&[ID])),
         ("pruned with one nobody knows", pruned(&[ID, JobId(11)])),
         (
@@ -94,9 +104,5 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
                 last_token: Token(90),
             },
         ),
-    ];
-    if let Some(older) = token.0.checked_sub(1) {
-        facts.push(("carried, older token", anew(ended(Token(older)))));
-    }
-    facts
+    ]
 }

@@ -1,0 +1,81 @@
+//! A look at a job in the ledger, before anything of it is copied.
+
+use crate::{
+    event::RecordAt,
+    id::Token,
+    index::Names,
+    ledger::{Entry, Status},
+    outcome::FailureKind,
+    slot::Slot,
+};
+
+/// A job in a list, before anything of it is copied.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    pub(crate) slot: &'a Slot,
+    pub(crate) names: &'a Names,
+}
+
+impl<'a> Seen<'a> {
+    /// Which handler runs it.
+    #[must_use]
+    pub fn kind(&self) -> &'a str {
+        self.names.text(self.slot.kind)
+    }
+
+    /// Which queue it waits in.
+    #[must_use]
+    pub fn queue(&self) -> &'a str {
+        self.names.text(self.slot.queue)
+    }
+
+    /// Where it is in its life.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.slot.status()
+    }
+
+    /// The latest lease, running or not.
+    #[must_use]
+    pub fn token(&self) -> Token {
+        self.slot.token
+    }
+
+    /// How the latest attempt failed, if it did.
+    #[must_use]
+    pub fn failure(&self) -> Option<FailureKind> {
+        self.slot.failure
+    }
+
+    /// The record that accepted it.
+    #[must_use]
+    pub fn enqueued(&self) -> RecordAt {
+        self.slot.enqueued
+    }
+
+    /// Its latest record.
+    #[must_use]
+    pub fn latest(&self) -> RecordAt {
+        self.slot.latest
+    }
+
+    /// All that the ledger knows of it.
+    #[must_use]
+    pub fn entry(&self) -> Entry {
+        let slot = self.slot;
+        Entry {
+            kind: self.names.text(slot.kind).clone(),
+            queue: self.names.text(slot.queue).clone(),
+            priority: slot.priority,
+            status: slot.status(),
+            attempts: slot.attempts,
+            max_attempts: slot.max_attempts(),
+            losses: slot.losses,
+            token: slot.token,
+            failure: slot.failure,
+            enqueued: slot.enqueued,
+            latest: slot.latest,
+            checkpoint: slot.checkpoint(),
+        }
+    }
+}
