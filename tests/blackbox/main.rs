@@ -10,6 +10,7 @@ mod offline;
 mod owner;
 mod plugin_new;
 mod reload;
+mod retention;
 mod retry;
 mod values;
 

@@ -11,3 +11,4 @@ mod halves;
 mod opening;
 mod retain;
 mod stage;
+mod trimmed;

@@ -15,6 +15,7 @@ mod live;
 mod open;
 mod reconcile;
 mod replay;
+mod reread;
 mod run;
 mod segments;
 mod serve;

@@ -21,7 +21,7 @@ use super::{
     layout::{self, LogId},
     live::Live,
     reconcile,
-    replay::{self, Damage, Segment, Stopped, Told},
+    replay::{self, Damage, Segment, Stopped},
     run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
     upkeep::Upkeep,
@@ -280,15 +280,11 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
         log,
         |told| {
             let at = told.at();
-            let Told {
-                frame_bytes,
-                record,
-                ..
-            } = &told;
+            let (record, bytes) = (&told.record, told.frame_bytes);
             if let Event::Deleted { .. } | Event::Pruned { .. } = record.event {
                 forgotten.extend(record.event.ids());
             }
-            live.take_in(&mut ledger, &record.event, at, *frame_bytes, |ledger| {
+            live.take_in(&mut ledger, &record.event, at, bytes, |ledger| {
                 ledger.replay(record, at, mono)
             })
             .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
@@ -321,16 +317,15 @@ fn recover(disk: &dyn Disk, options: &WalOptions, log: LogId) -> Result<Recovere
     run::remove(disk, &dir, &trimmed)?;
     let end = tail.last.map_or(0, |last| last.number);
     let is_there = |number: &u32| !trimmed.contains(number) && *number <= end;
-    lengths.retain(|(number, _)| is_there(number));
-    tail.bytes_on_disk = lengths.iter().map(|(_, bytes)| bytes).sum();
-    let mut segments = run.segments;
-    segments.retain(|(number, _)| is_there(number));
+    let there = lengths.iter().filter(|(number, _)| is_there(number));
+    tail.bytes_on_disk = there.map(|(_, bytes)| bytes).sum();
+    let segments = run.segments.into_iter();
     Ok(Recovered {
         ledger,
         live,
         forgotten,
         tail,
-        segments,
+        segments: segments.filter(|(number, _)| is_there(number)).collect(),
         torn_tail_bytes,
     })
 }
