@@ -12,6 +12,7 @@ mod offline;
 mod owner;
 mod plugin_new;
 mod reload;
+mod retention;
 mod retry;
 mod space;
 mod syscalls;

@@ -16,3 +16,4 @@ mod repairing_beside;
 mod retain;
 mod seeds;
 mod stage;
+mod trimmed;

@@ -214,6 +214,14 @@ impl Compactor {
             self.carry(front.segment, ids)?;
         }
         let before = self.ask(Ask::Trim)?;
+        if before <= front.segment {
+            // Otherwise the next round would do all of this again.
+            return Err(Stop::Stuck(StoreError::Damaged {
+                path: format!("segment {before}"),
+                offset: 0,
+                why: "it still holds jobs after each of its records was looked at".to_owned(),
+            }));
+        }
         self.remove(before)
     }
 

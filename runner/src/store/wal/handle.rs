@@ -20,25 +20,20 @@ use sandhog_model::{
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 use super::{
-    history::job_at,
     segments::SegmentFiles,
     views,
-    wish::{Known, LeaseRef, LetterWish, Reply, Wish},
+    wish::{Known, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
         Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
-        JobChange, JobFilter, JobRow, JobView, LeasedJob, LetterBounds, LetterName, LetterRef,
-        Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
+        JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
+        PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
         dead::{BadList, DeadStore},
     },
 };
-
-/// Tries to read a job whose records are written anew and removed again and again. Each needs
-/// another pass of the compaction in between.
-const REREADS: usize = 8;
 
 /// The embedded store: one log, its index and the dead letters, served by one thread.
 pub struct Wal {
@@ -97,86 +92,8 @@ impl Wal {
         }
     }
 
-    async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {
+    pub(super) async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {
         self.ask(|reply| Wish::Look(ids, reply)).await
-    }
-
-    /// Look a job up and read its records, once more when they were written anew meanwhile and the
-    /// old ones removed.
-    async fn read_known<T: Send + 'static>(
-        &self,
-        id: JobId,
-        read: impl Fn(&Known, &SegmentFiles) -> Result<T, StoreError> + Clone + Send + 'static,
-    ) -> Result<Option<T>, StoreError> {
-        let mut tries = 1;
-        loop {
-            let Some(known) = self.look(vec![id]).await?.pop() else {
-                return Ok(None);
-            };
-            let place = known.entry.enqueued;
-            let (files, read) = (self.files.clone(), read.clone());
-            match on_blocking_thread(move || read(&known, &files)).await {
-                Err(_) if self.files.is_gone(place) && tries < REREADS => tries += 1,
-                other => return other.map(Some),
-            }
-        }
-    }
-
-    /// Rows as they are shown; those of which the records went meanwhile are put together anew.
-    async fn rows(&self, mut found: Vec<Known>) -> Result<Vec<JobRow>, StoreError> {
-        let mut rows = Vec::new();
-        for _ in 0..REREADS {
-            let files = self.files.clone();
-            (rows, found) = on_blocking_thread(move || {
-                let row = |known| views::row(known, |at| files.read(at));
-                Ok((found.iter().map(row).collect(), found))
-            })
-            .await?;
-            let gone = |known: &Known| self.files.is_gone(known.entry.enqueued);
-            if !found.iter().any(gone) {
-                break;
-            }
-            found = self
-                .look(found.iter().map(|known| known.id).collect())
-                .await?;
-        }
-        Ok(rows)
-    }
-
-    /// The job of a lease, looked up again when its records were written anew meanwhile.
-    async fn leased_job(&self, mut lease: LeaseRef) -> Result<LeasedJob, StoreError> {
-        let mut tries = 1;
-        loop {
-            let error = match self.leased(&lease) {
-                Ok(job) => return Ok(job),
-                Err(error) => error,
-            };
-            if !self.files.is_gone(lease.enqueued) || tries == REREADS {
-                return Err(error);
-            }
-            tries += 1;
-            let known = self.look(vec![lease.id]).await?.pop();
-            let Some(known) = known.filter(|known| known.entry.token == lease.token) else {
-                return Err(error);
-            };
-            lease.enqueued = known.entry.enqueued;
-            lease.checkpoint = known.entry.checkpoint;
-        }
-    }
-
-    fn leased(&self, lease: &LeaseRef) -> Result<LeasedJob, StoreError> {
-        let read = |at| self.files.read(at);
-        let job = job_at(lease.id, lease.enqueued, read)?;
-        let checkpoint = match lease.checkpoint.map(read).transpose()? {
-            Some(record) => record.event.into_checkpoint(),
-            None => None,
-        };
-        Ok(LeasedJob {
-            job,
-            token: lease.token,
-            attempt: lease.attempt,
-            checkpoint,
-        })
     }
 
     async fn page(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>, StoreError> {
@@ -424,7 +341,7 @@ impl Inspect for Wal {
     }
 }
 
-async fn on_blocking_thread<T: Send + 'static>(
+pub(super) async fn on_blocking_thread<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     match tokio::task::spawn_blocking(read).await {
@@ -444,29 +361,4 @@ fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
         ))
         .into()
     })
-}
-
-#[cfg(test)]
-impl Wal {
-    /// Come back when the compaction finds nothing more to do.
-    pub(in crate::store) fn compacted(&self) {
-        let freed = || {
-            let (reply, answer) = oneshot::channel();
-            let mailbox = self.mailbox.as_ref().expect("not dropped");
-            let _ = mailbox.send(Wish::Stats(reply));
-            answer
-                .blocking_recv()
-                .ok()?
-                .ok()
-                .map(|stats| stats.freed_segments)
-        };
-        loop {
-            let before = freed();
-            let (done, told) = oneshot::channel();
-            let woken = self.compaction.send(super::compact::Wake::Tell(done));
-            if woken.is_err() || told.blocking_recv().is_err() || freed() == before {
-                return;
-            }
-        }
-    }
 }

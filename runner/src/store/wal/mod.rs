@@ -22,6 +22,7 @@ mod open;
 mod reconcile;
 mod repair;
 mod replay;
+mod reread;
 mod rewrite;
 mod run;
 mod salvage;

@@ -1,0 +1,77 @@
+//! The front of a log: which segments are there, and what goes with the first ones.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError},
+};
+
+use sandhog_model::RecordAt;
+
+use super::{Appender, Current, SegmentFiles};
+use crate::{
+    disk::{DiskError, DiskFile},
+    store::{frames, wal::layout},
+};
+
+impl SegmentFiles {
+    /// Let go of every segment before `before`; readers that have one go on. Gives them in order.
+    pub(in crate::store::wal) fn remove_before(
+        &self,
+        before: u32,
+    ) -> BTreeMap<u32, Arc<dyn DiskFile>> {
+        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
+        let kept = files.split_off(&before);
+        std::mem::replace(&mut *files, kept)
+    }
+
+    /// The first segment; 1 when there is none.
+    pub(in crate::store::wal) fn first(&self) -> u32 {
+        let files = self.files.read().unwrap_or_else(PoisonError::into_inner);
+        files.keys().next().copied().unwrap_or(1)
+    }
+
+    /// Whether a place lies in a segment that was removed since the place was learnt: a job's
+    /// entry then names another.
+    pub(in crate::store::wal) fn is_gone(&self, at: RecordAt) -> bool {
+        layout::segment_and_offset(at).0 < self.first()
+    }
+}
+
+impl Appender {
+    /// The size of a segment.
+    pub(in crate::store::wal) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
+    }
+
+    /// The first segment that is there.
+    pub(in crate::store::wal) fn first_segment(&self) -> u32 {
+        self.files.first()
+    }
+
+    /// The segment that is written to; 1 when there is none yet.
+    pub(in crate::store::wal) fn current_segment(&self) -> u32 {
+        self.current.as_ref().map_or(1, |current| current.number)
+    }
+
+    /// Segments of so many bytes were removed.
+    pub(in crate::store::wal) fn removed(&mut self, bytes: u64) {
+        self.bytes_on_disk = self.bytes_on_disk.saturating_sub(bytes);
+        // There is room now.
+        self.full = None;
+    }
+
+    /// Bytes that can be appended without asking the disk for more.
+    pub(in crate::store::wal) fn room(&self) -> u64 {
+        let used = |current: &Current| current.end + self.pending.len() as u64;
+        let current = self.current.as_ref();
+        let here = current.map_or(0, |current| current.len.saturating_sub(used(current)));
+        let header = frames::SEGMENT_HEADER as u64;
+        here + self.spare.as_ref().map_or(0, |spare| spare.len - header)
+    }
+
+    /// Let the next record go into a new segment.
+    pub(in crate::store::wal) fn close_segment(&mut self, mono: u64) -> Result<(), DiskError> {
+        self.reserve(0, true, mono)?;
+        self.roll()
+    }
+}
