@@ -241,6 +241,19 @@ impl Ledger {
         decide::decide(self, command, now, entropy)
     }
 
+    /// The same for a wish that is given away: what it holds is not copied.
+    ///
+    /// # Errors
+    /// As [`decide`](Self::decide).
+    pub fn decide_owned(
+        &self,
+        command: Command,
+        now: Now,
+        entropy: u64,
+    ) -> Result<Vec<Event>, Rejected> {
+        decide::decide_owned(self, command, now, entropy)
+    }
+
     /// Move what became due by `wall` among the claimable. Call before deciding a claim.
     pub fn advance(&mut self, wall: UnixMs) {
         for id in self.index.take_due(wall) {

@@ -5,9 +5,9 @@ use alloc::{boxed::Box, vec, vec::Vec};
 use crate::{command::Rejected, event::Event, job::Job, ledger::Ledger};
 
 /// A job whose id is new is accepted. Its fields were checked when it became a [`Job`].
-pub(super) fn enqueue(ledger: &Ledger, job: &Job) -> Result<Vec<Event>, Rejected> {
+pub(super) fn enqueue(ledger: &Ledger, job: Box<Job>) -> Result<Vec<Event>, Rejected> {
     if ledger.entry(job.id).is_some() {
         return Err(Rejected::IdTaken(job.id));
     }
-    Ok(vec![Event::Enqueued(Box::new(job.clone()))])
+    Ok(vec![Event::Enqueued(job)])
 }

@@ -23,7 +23,7 @@ pub(crate) fn decide(
     entropy: u64,
 ) -> Result<Vec<Event>, Rejected> {
     match command {
-        Command::Enqueue(job) => enqueue::enqueue(ledger, job),
+        Command::Enqueue(job) => enqueue::enqueue(ledger, job.clone()),
         Command::Claim(request) => Ok(claim::claim(ledger, request, now)),
         Command::Checkpoint { id, token, bytes } => {
             settle::checkpoint(ledger, *id, *token, bytes, now)
@@ -32,6 +32,24 @@ pub(crate) fn decide(
         Command::Lose { id, token } => settle::lose(ledger, *id, *token, now),
         Command::Amend(wish) => amend::amend(ledger, wish, now),
         Command::Prune(retention) => Ok(prune::prune(ledger, retention, now)),
+    }
+}
+
+/// The same without a copy of a job's payload.
+pub(crate) fn decide_owned(
+    ledger: &Ledger,
+    command: Command,
+    now: Now,
+    entropy: u64,
+) -> Result<Vec<Event>, Rejected> {
+    match command {
+        Command::Enqueue(job) => enqueue::enqueue(ledger, job),
+        Command::Claim(_)
+        | Command::Checkpoint { .. }
+        | Command::Settle(_)
+        | Command::Lose { .. }
+        | Command::Amend(_)
+        | Command::Prune(_) => decide(ledger, &command, now, entropy),
     }
 }
 

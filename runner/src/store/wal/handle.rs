@@ -7,10 +7,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{SyncSender, TrySendError},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
 
@@ -21,6 +18,7 @@ use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 use super::{
     history::job_at,
+    mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
     wish::{Known, LeaseRef, Reply, Wish},
@@ -36,9 +34,8 @@ use crate::{
 
 /// The embedded store: one log, its index and the dead letters, served by one thread.
 pub struct Wal {
-    /// Bounded: when it is full the caller hears [`StoreError::Busy`]. `None` only while dropping.
-    pub(super) mailbox: Option<SyncSender<Wish>>,
-    pub(super) mailbox_size: usize,
+    /// Bounded: when it is full the caller hears [`StoreError::Busy`].
+    pub(super) mailbox: Arc<Mailbox>,
     pub(super) files: Arc<SegmentFiles>,
     pub(super) dead: Arc<DeadStore>,
     pub(super) mint: Mutex<IdMint>,
@@ -52,8 +49,8 @@ pub struct Wal {
 
 impl Drop for Wal {
     fn drop(&mut self) {
-        // The writer ends when no mailbox is left; the directory is free when it has.
-        self.mailbox = None;
+        // The writer ends when nobody is left; the directory is free when it has.
+        self.mailbox.leave();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -63,13 +60,14 @@ impl Drop for Wal {
 impl Wal {
     async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let mailbox = self.mailbox.as_ref().ok_or(StoreError::Closed)?;
-        mailbox.try_send(wish(reply)).map_err(|full| match full {
-            TrySendError::Full(_) => StoreError::Busy {
-                waiting: self.mailbox_size,
-            },
-            TrySendError::Disconnected(_) => self.ended(),
-        })?;
+        self.mailbox
+            .put(wish(reply))
+            .map_err(|refused| match refused {
+                Refused::Full => StoreError::Busy {
+                    waiting: self.mailbox.size(),
+                },
+                Refused::Gone => self.ended(),
+            })?;
         answer.await.unwrap_or_else(|_| Err(self.ended()))
     }
 

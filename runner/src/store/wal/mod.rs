@@ -5,20 +5,26 @@
 //! sockets or workers.
 
 mod actor;
+mod ballast;
 mod carry;
 mod check;
+mod commit;
+mod flush;
 mod handle;
 mod history;
 pub(in crate::store) mod layout;
 mod live;
 mod logs;
+mod mailbox;
 mod merge;
 mod open;
 mod reconcile;
 mod replay;
+mod room;
 mod run;
 mod segments;
 mod serve;
+mod spare;
 mod views;
 mod wish;
 mod writer;
@@ -119,6 +125,9 @@ pub struct WalOptions {
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
     pub passing: bool,
+    /// Whether segments are made ready, and large batches synced, on threads of their own. Without,
+    /// what is done to the disk has one order, as a test needs that crashes at each step.
+    pub background: bool,
 }
 
 impl WalOptions {
@@ -137,6 +146,7 @@ impl WalOptions {
             max_letters: None,
             command: command.into(),
             passing: false,
+            background: true,
         }
     }
 

@@ -7,19 +7,21 @@ use std::{
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, mpsc},
+    sync::{Arc, Mutex},
     time::Instant,
 };
 
 use sandhog_model::{Event, IdMint, JobId, Ledger, recover::Ending};
-use tokio::sync::{Notify, broadcast, watch};
 
 use super::{
-    Wal, WalOptions,
+    Durability, Wal, WalOptions,
     actor::Actor,
+    ballast::Ballast,
+    flush::{Bell, Flusher},
     layout::{self, LogId},
     live::Live,
     logs::{self, LookError, Misplaced},
+    mailbox::Mailbox,
     merge, reconcile,
     replay::{self, Damage, Segment, Stopped, Told},
     run::{self, MissingSegments, Run},
@@ -163,19 +165,26 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         files.clone(),
         options.segment_bytes,
         &recovered.tail,
+        options.background,
     )?;
+    let ballast = Ballast::new(
+        options.disk.clone(),
+        &dead::dir(&options.data),
+        options.segment_bytes / 4,
+    );
     let mut mint = IdMint::default();
-    let (changes, _) = broadcast::channel(CHANGES);
     let mut writer = Writer {
         ledger: recovered.ledger,
         live: recovered.live,
         appender,
         dead: Arc::new(dead),
+        ballast,
         clock: options.clock.clone(),
         entropy: options.entropy.clone(),
         durability: options.durability,
-        changes,
-        ready: Arc::new(Notify::new()),
+        bell: Bell::new(CHANGES),
+        flusher: None,
+        flushing_to: 0,
         counters: Counters::default(),
         last_sync: Instant::now(),
         batch: Batch::default(),
@@ -188,7 +197,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     reconcile::reconcile(&mut writer, &gone, now)?;
     let actor = Actor {
         writer,
-        poison: watch::Sender::new(None),
+        waiting: Vec::new(),
         lease_ms: options.lease_ms,
         max_letters: options.max_letters,
         torn_tail_bytes,
@@ -200,36 +209,40 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
 
 /// Give the writer its thread.
 fn start(
-    actor: Actor,
+    mut actor: Actor,
     files: Arc<SegmentFiles>,
     mint: IdMint,
     options: &WalOptions,
 ) -> Result<Wal, DiskError> {
-    let (mailbox, inbox) = mpsc::sync_channel(options.mailbox);
-    let writer = &actor.writer;
+    let failed = |cause| DiskError::new("start the writer of", &options.data, &cause);
+    let (mailbox, inbox) = Mailbox::new(options.mailbox);
+    let writer = &mut actor.writer;
+    if options.background && options.durability == Durability::Commit {
+        let flusher = Flusher::start(writer.bell.clone(), mailbox.clone());
+        writer.flusher = Some(flusher.map_err(failed)?);
+    }
+    let bell = writer.bell.clone();
     let mut wal = Wal {
-        mailbox: Some(mailbox),
-        mailbox_size: options.mailbox,
+        mailbox,
         files,
         dead: writer.dead.clone(),
         mint: Mutex::new(mint),
         clock: writer.clock.clone(),
         entropy: writer.entropy.clone(),
-        ready: writer.ready.clone(),
-        changes: writer.changes.clone(),
-        poison: actor.poison.subscribe(),
+        ready: bell.ready.clone(),
+        changes: bell.changes.clone(),
+        poison: bell.poison.subscribe(),
         thread: None,
     };
-    let poison = actor.poison.clone();
     let thread = std::thread::Builder::new()
         .name("store".to_owned())
         .spawn(move || {
             // A bug here must not leave a runner that waits for answers for ever.
             if catch_unwind(AssertUnwindSafe(|| actor.run(&inbox))).is_err() {
-                poison.send_replace(Some("the writer's thread panicked".to_owned()));
+                bell.poison("the writer's thread panicked".to_owned());
             }
         })
-        .map_err(|cause| DiskError::new("start the writer of", &options.data, &cause))?;
+        .map_err(failed)?;
     wal.thread = Some(thread);
     Ok(wal)
 }

@@ -1,6 +1,6 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
-use sandhog_model::{Amend, Command, JobId, Now, Rejected, State, Token};
+use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token};
 
 use super::{
     actor::{Actor, Each},
@@ -21,14 +21,13 @@ impl Actor {
         &mut self,
         all: Vec<T>,
         now: Now,
-        keep_reserve: bool,
         command: impl Fn(T) -> (JobId, Command),
     ) -> Result<Each, StoreError> {
         let mut answers = Vec::with_capacity(all.len());
         let mut done = 0;
         for one in all {
             let (id, command) = command(one);
-            let answer = match self.carry_out(&command, now, keep_reserve) {
+            let answer = match self.carry_out(command, now) {
                 Ok(_) => {
                     done += 1;
                     Ok(())
@@ -44,7 +43,26 @@ impl Actor {
         Ok(answers)
     }
 
-    pub(super) fn states(&self, each: Each, now: Now) -> Vec<Result<State, Rejected>> {
+    /// Take reports in. A full disk ends the whole wish even when some of it was done: told again,
+    /// those are refused as late, and no outcome is lost.
+    pub(super) fn settle(
+        &mut self,
+        reports: Vec<Settlement>,
+        now: Now,
+    ) -> Result<Vec<Result<State, Rejected>>, StoreError> {
+        let mut answers = Vec::with_capacity(reports.len());
+        for report in reports {
+            let id = report.id;
+            match self.one(Command::Settle(Box::new(report)), now) {
+                Ok(()) => answers.push((id, Ok(()))),
+                Err(StoreError::Rejected(rejected)) => answers.push((id, Err(rejected))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.states(answers, now))
+    }
+
+    fn states(&self, each: Each, now: Now) -> Vec<Result<State, Rejected>> {
         each.into_iter()
             .map(|(id, answer)| {
                 answer.and_then(|()| {
@@ -57,14 +75,10 @@ impl Actor {
             .collect()
     }
 
-    pub(super) fn claim(
-        &mut self,
-        command: &Command,
-        max: usize,
-        now: Now,
-    ) -> Result<Leases, StoreError> {
+    pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
         self.writer.ledger.advance(now.wall);
-        let ids = self.carry_out(command, now, false)?;
+        let max = request.max;
+        let ids = self.carry_out(Command::Claim(request), now)?;
         let ledger = &self.writer.ledger;
         let leases: Vec<LeaseRef> = ids
             .into_iter()
@@ -102,7 +116,7 @@ impl Actor {
                 id: *id,
                 token: *token,
             };
-            match self.one(&command, now) {
+            match self.one(command, now) {
                 Ok(()) => lost += 1,
                 Err(error @ StoreError::Poisoned { .. }) => return Err(error),
                 Err(error) => tracing::warn!(%id, %error, "a lost lease cannot be taken back yet"),
@@ -115,7 +129,7 @@ impl Actor {
     }
 
     pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {
-        let ids = self.carry_out(&Command::Amend(wish), now, false)?;
+        let ids = self.carry_out(Command::Amend(wish), now)?;
         Ok(ids
             .first()
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
@@ -129,7 +143,7 @@ impl Actor {
         // Letters of this batch are not listed yet: they are what makes others too many.
         let keep = keep.saturating_sub(self.writer.dead.staged());
         for id in self.writer.dead.beyond(keep) {
-            match self.carry_out(&Command::Amend(Amend::Delete(id)), now, false) {
+            match self.carry_out(Command::Amend(Amend::Delete(id)), now) {
                 Ok(_) => {
                     self.writer.counters.purged += 1;
                     tracing::warn!(%id, "dead letter deleted: more than the number to keep");
@@ -216,7 +230,7 @@ impl Actor {
             syncs: counters.syncs,
             last_sync_us: counters.last_sync_us,
             durability: self.writer.durability.to_string(),
-            poisoned: self.poison.borrow().clone(),
+            poisoned: self.writer.bell.poison.borrow().clone(),
             torn_tail_bytes: self.torn_tail_bytes,
             merged_logs: self.taken.logs,
             merged_jobs: self.taken.jobs,
