@@ -28,9 +28,6 @@ struct Inner {
     kill_at: Option<u64>,
     fault: Option<(Fault, u64)>,
     capacity: Option<u64>,
-    /// Files of which a sync failed.
-    unsure: BTreeSet<u64>,
-    syncs_after_failure: u64,
 }
 
 /// A disk in memory. Clones are the same disk.
@@ -92,7 +89,7 @@ impl SimDisk {
     /// Syncs of a file of which one had failed before: they claim what is not so.
     #[must_use]
     pub fn syncs_after_failure(&self) -> u64 {
-        self.inner().syncs_after_failure
+        self.inner().state.syncs_after_failure()
     }
 
     /// Bytes of all files.
@@ -245,15 +242,11 @@ impl DiskFile for SimFile {
         let mut inner = self.disk.inner();
         match inner.step(Op::Sync, "sync", &self.path) {
             Ok(false) => {
-                if inner.unsure.contains(&self.file) {
-                    inner.syncs_after_failure += 1;
-                }
                 inner.state.sync(self.file);
                 Ok(())
             }
             Ok(true) => Err(killed("sync", &self.path)),
             Err(fault) => {
-                inner.unsure.insert(self.file);
                 inner.state.forget_unsynced(self.file);
                 Err(fault)
             }

@@ -8,7 +8,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    time::Instant,
 };
 
 use sandhog_model::{Event, IdMint, JobId, Ledger, recover::Ending};
@@ -16,8 +15,7 @@ use sandhog_model::{Event, IdMint, JobId, Ledger, recover::Ending};
 use super::{
     Durability, Wal, WalOptions,
     actor::Actor,
-    ballast::Ballast,
-    flush::{Bell, Flusher},
+    flush::Flusher,
     layout::{self, LogId},
     live::Live,
     logs::{self, LookError, Misplaced},
@@ -26,7 +24,7 @@ use super::{
     replay::{self, Damage, Segment, Stopped, Told},
     run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
-    writer::{Batch, Counters, Unstaged, Writer},
+    writer::{Unstaged, Writer},
 };
 use crate::{
     disk::{Disk, DiskError, OpenMode, create_dir_durably},
@@ -36,9 +34,6 @@ use crate::{
         lock::{self, Holder, LockError},
     },
 };
-
-/// Changes kept for a listener that is behind; a slower one misses some and hears that it did.
-const CHANGES: usize = 4096;
 
 /// Why a data directory was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -167,28 +162,9 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         &recovered.tail,
         options.background,
     )?;
-    let ballast = Ballast::new(
-        options.disk.clone(),
-        &dead::dir(&options.data),
-        options.segment_bytes / 4,
-    );
     let mut mint = IdMint::default();
-    let mut writer = Writer {
-        ledger: recovered.ledger,
-        live: recovered.live,
-        appender,
-        dead: Arc::new(dead),
-        ballast,
-        clock: options.clock.clone(),
-        entropy: options.entropy.clone(),
-        durability: options.durability,
-        bell: Bell::new(CHANGES),
-        flusher: None,
-        flushing_to: 0,
-        counters: Counters::default(),
-        last_sync: Instant::now(),
-        batch: Batch::default(),
-    };
+    let Recovered { ledger, live, .. } = recovered;
+    let mut writer = Writer::new(&options, ledger, live, appender, Arc::new(dead));
     let taken = merge::take_over(&mut writer, &*disk, &options.data, &others, &gone, now)?;
     merge::remove(&*disk, &options.data, log, &others, &found)?;
     let seen = writer.ledger.last_id();

@@ -8,7 +8,7 @@ use sandhog_model::{
 };
 
 use super::{
-    Durability,
+    Durability, WalOptions,
     ballast::Ballast,
     flush::{Bell, Flusher},
     history::History,
@@ -20,8 +20,15 @@ use crate::{
     clock::Clock,
     disk::DiskError,
     entropy::Entropy,
-    store::{StoreError, dead::DeadStore, frames},
+    store::{
+        StoreError,
+        dead::{self, DeadStore},
+        frames,
+    },
 };
+
+/// Changes kept for a listener that is behind; a slower one misses some and hears that it did.
+const CHANGES: usize = 4096;
 
 /// Why a fact was not taken in.
 #[derive(Debug)]
@@ -97,6 +104,34 @@ impl Unstaged {
 }
 
 impl Writer {
+    /// A writer of the log that `appender` goes on with.
+    pub(super) fn new(
+        options: &WalOptions,
+        ledger: Ledger,
+        live: Live,
+        appender: Appender,
+        dead: Arc<DeadStore>,
+    ) -> Self {
+        let letters = dead::dir(&options.data);
+        let reserve = options.segment_bytes / 4;
+        Self {
+            ledger,
+            live,
+            appender,
+            dead,
+            ballast: Ballast::new(options.disk.clone(), &letters, reserve),
+            clock: options.clock.clone(),
+            entropy: options.entropy.clone(),
+            durability: options.durability,
+            bell: Bell::new(CHANGES),
+            flusher: None,
+            flushing_to: 0,
+            counters: Counters::default(),
+            last_sync: Instant::now(),
+            batch: Batch::default(),
+        }
+    }
+
     /// Decide a wish and take in what follows.
     pub(super) fn carry_out(&mut self, command: Command, now: Now) -> Result<Vec<JobId>, Unstaged> {
         let entropy = self.entropy.next() as u64;
