@@ -116,6 +116,7 @@ fn printing_belongs_to_the_command_line() {
     assert_eq!(broken(STORE, text), ["print"]);
     for path in [
         "runner/src/cli/job.rs",
+        "runner/benches/store/main.rs",
         "xtask/src/main.rs",
         "tests/kit/src/wait.rs",
         "runner/build.rs",

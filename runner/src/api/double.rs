@@ -261,7 +261,8 @@ impl Store for Double {
         let mut inner = self.inner.lock().unwrap();
         if inner.full {
             let path = "logs/1.seg".into();
-            return now(Err(StoreError::Full { path }));
+            let needs = "16 MiB needed".into();
+            return now(Err(StoreError::Full { path, needs }));
         }
         let ids = jobs.into_iter().map(|job| {
             let row = JobRow {

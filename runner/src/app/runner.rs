@@ -3,6 +3,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{logging, offline::context, registry_options, sandbox_options, signals::StopSignals};
 use super::{settings::Operator, wal_options};
@@ -21,6 +22,7 @@ use crate::{
 /// Be a runner until told to stop. Ends with 1 when the store could not go on.
 pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
     logging::start(config)?;
+    raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_name("control")
@@ -31,6 +33,20 @@ pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
     // Nothing of ours is left running; what a guest's file calls left behind is not waited for.
     runtime.shutdown_background();
     Ok(code)
+}
+
+/// Every segment of the log holds an open file, and many systems allow 1024 unless one asks.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    if limit.current != limit.maximum
+        && let Err(error) = setrlimit(Resource::Nofile, raised)
+    {
+        tracing::warn!(%error, allowed = limit.current, "cannot allow more open files");
+    }
 }
 
 async fn run(config: &Config) -> anyhow::Result<ExitCode> {

@@ -86,6 +86,12 @@ impl SimDisk {
         self.inner().capacity = Some(bytes);
     }
 
+    /// Syncs of a file of which one had failed before: they claim what is not so.
+    #[must_use]
+    pub fn syncs_after_failure(&self) -> u64 {
+        self.inner().state.syncs_after_failure()
+    }
+
     /// Bytes of all files.
     #[must_use]
     pub fn used(&self) -> u64 {

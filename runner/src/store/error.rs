@@ -14,11 +14,13 @@ pub enum StoreError {
         /// The first failure, with its path.
         cause: String,
     },
-    /// The disk is full; nothing changed.
-    #[error("no room on the disk for {path}: free some and try again")]
+    /// The disk is full; nothing changed. What is left is kept for outcomes.
+    #[error("no room on the disk for {path}: {needs}; free some, nothing has to be restarted")]
     Full {
         /// The file that could not grow.
         path: String,
+        /// How much it needs, and what says so.
+        needs: String,
     },
     /// Too much waits for the writer; nothing changed.
     #[error("the store is busy: {waiting} wishes wait already; try again shortly")]

@@ -15,6 +15,8 @@ struct Content {
     durable: Vec<u8>,
     /// Sectors of `seen` that differ from `durable`, or may.
     dirty: BTreeSet<usize>,
+    /// Whether a sync of it failed.
+    unsure: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,7 @@ pub(super) struct State {
     seen: Names,
     durable: Names,
     unsynced: Vec<NameOp>,
+    syncs_after_failure: u64,
 }
 
 impl NameOp {
@@ -170,6 +173,7 @@ impl State {
 
     pub(super) fn sync(&mut self, file: u64) {
         let content = self.files.entry(file).or_default();
+        self.syncs_after_failure += u64::from(content.unsure);
         content.durable.resize(content.seen.len(), 0);
         for sector in core::mem::take(&mut content.dirty) {
             let from = sector * SECTOR;
@@ -184,7 +188,12 @@ impl State {
     pub(super) fn forget_unsynced(&mut self, file: u64) {
         if let Some(content) = self.files.get_mut(&file) {
             content.dirty.clear();
+            content.unsure = true;
         }
+    }
+
+    pub(super) fn syncs_after_failure(&self) -> u64 {
+        self.syncs_after_failure
     }
 
     pub(super) fn tamper(&mut self, file: u64, change: impl FnOnce(&mut Vec<u8>)) {
@@ -286,6 +295,7 @@ impl State {
                     seen: left.clone(),
                     durable: left,
                     dirty: BTreeSet::new(),
+                    unsure: false,
                 };
                 (*file, content)
             })
@@ -293,6 +303,7 @@ impl State {
         Self {
             files,
             next_file: self.next_file,
+            syncs_after_failure: 0,
             seen: names.clone(),
             durable: names,
             unsynced: Vec::new(),

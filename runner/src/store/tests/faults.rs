@@ -12,8 +12,7 @@ use std::{
 use sandhog_model::{JobId, Rejected, State};
 
 use super::stage::{
-    HandClock, Stage, claim, claim_one, completed, enqueue, failed, lose, permanent, settle, state,
-    wait,
+    HandClock, Stage, claim, enqueue, failed, lose, permanent, settle, state, wait,
 };
 use crate::{
     clock::Clock,
@@ -136,6 +135,7 @@ fn an_error_of_the_disk_poisons_the_store_and_nothing_is_tried_again() {
                 Err(StoreError::Poisoned { .. })
             ));
             assert_eq!(disk.ops(), ops, "{told}: the disk was asked again");
+            assert_eq!(disk.syncs_after_failure(), 0, "{told}");
             drop(store);
 
             for unsynced in [Unsynced::Dropped, Unsynced::Kept, Unsynced::BySector(nth)] {
@@ -147,82 +147,6 @@ fn an_error_of_the_disk_poisons_the_store_and_nothing_is_tried_again() {
         }
     }
     assert!(poisoned > 20, "only {poisoned} faults were met");
-}
-
-/// Enqueue until the disk is full.
-fn fill(store: &dyn Store) -> (Vec<JobId>, String) {
-    let mut acknowledged = Vec::new();
-    loop {
-        match enqueue(store, "photo") {
-            Ok(id) => acknowledged.push(id),
-            Err(StoreError::Full { path }) => return (acknowledged, path),
-            Err(other) => panic!("{other}"),
-        }
-        assert!(acknowledged.len() < 1000, "the disk never got full");
-    }
-}
-
-#[test]
-fn a_full_disk_refuses_new_work_and_still_takes_outcomes() {
-    let (stage, disk) = Stage::sim();
-    let store = stage.open();
-    enqueue(&*store, "page").expect("enqueued");
-    let leased = claim_one(&*store, "page");
-    disk.limit(disk.used() + 9000);
-    let (acknowledged, path) = fill(&*store);
-    assert!(path.contains("spare"), "{path}");
-    assert!(!acknowledged.is_empty());
-    let many = vec![
-        super::stage::job(store.mint(), "photo"),
-        super::stage::job(store.mint(), "photo"),
-    ];
-    assert!(matches!(
-        wait(store.enqueue(many)),
-        Err(StoreError::Full { .. })
-    ));
-    let done = settle(&*store, &leased, completed()).expect("outcomes have a reserve");
-    assert_eq!(done, State::Completed);
-    let mut settled = Vec::new();
-    for _ in 0..3 {
-        let leased = claim_one(&*store, "photo");
-        settle(&*store, &leased, completed()).expect("outcomes have a reserve");
-        settled.push(leased.job.id);
-    }
-    disk.heal();
-    stage.clock.pass(600);
-    let late = enqueue(&*store, "photo").expect("room again, without a restart");
-    drop(store);
-    let store = stage.moved_to(&disk.after_crash(Unsynced::Dropped)).open();
-    for id in acknowledged.iter().chain([&late]) {
-        let expected = if settled.contains(id) {
-            State::Completed
-        } else {
-            State::Available
-        };
-        assert_eq!(state(&*store, *id), Some(expected));
-    }
-}
-
-#[test]
-fn without_room_for_a_letter_the_job_is_not_buried() {
-    let (stage, disk) = Stage::sim();
-    let store = stage.open();
-    let id = enqueue(&*store, "photo").expect("enqueued");
-    let leased = claim_one(&*store, "photo");
-    disk.limit(disk.used() + 10);
-    let refused = settle(&*store, &leased, permanent());
-    assert!(
-        matches!(&refused, Err(StoreError::Full { path }) if path.contains("letters")),
-        "{refused:?}"
-    );
-    assert_eq!(state(&*store, id), Some(State::Running), "nothing changed");
-    disk.heal();
-    let dead = settle(&*store, &leased, permanent()).expect("the lease still holds");
-    assert_eq!(dead, State::Dead);
-    drop(store);
-    let store = stage.open();
-    assert_eq!(state(&*store, id), Some(State::Dead));
-    assert_eq!(wait(store.stats()).expect("stats").dead_letters, 1);
 }
 
 #[test]

@@ -98,6 +98,7 @@ impl Stage {
                 entropy: Arc::new(CountedEntropy::default()),
                 segment_bytes: 4096,
                 lease_ms: 1000,
+                background: false,
                 ..WalOptions::new(data, "a test")
             },
             clock,

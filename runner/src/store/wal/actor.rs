@@ -1,15 +1,13 @@
 //! The writer's thread: takes what waits in the mailbox as one batch, commits it, then answers.
 
-use std::{
-    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
-    time::Duration,
-};
+use std::time::{Duration, Instant};
 
 use sandhog_model::{Command, JobId, Now, Rejected};
-use tokio::sync::watch;
 
 use super::{
     Durability,
+    flush::Waiting,
+    mailbox::{Inbox, Woken},
     merge::Taken,
     upkeep::Upkeep,
     wish::{Reply, Wish},
@@ -20,8 +18,12 @@ use crate::store::{LetterBounds, StoreError, lock::HeldLock};
 /// Bytes after which a batch takes no more wishes: an answer is not to wait for much more than one
 /// sync.
 const BATCH_BYTES: usize = 4 << 20;
-/// An answer that waits for the commit: told `None` when it succeeded.
-pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+/// Answers that may wait for one commit, as many as a mailbox holds by default: while a sync takes
+/// long the mailbox fills, and callers hear that the store is busy.
+const MOST: usize = 4096;
+/// Wishes from which on a batch is synced beside the writer. For fewer, waking another thread costs
+/// more than deciding the next ones meanwhile gains.
+const MANY: usize = 24;
 
 /// What became of each wish of a list: done, or refused by the rules.
 pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;
@@ -29,7 +31,8 @@ pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;
 /// The loop and what it owns.
 pub(super) struct Actor {
     pub(super) writer: Writer,
-    pub(super) poison: watch::Sender<Option<String>>,
+    /// Answers of the batch that is being made.
+    pub(super) waiting: Vec<Waiting>,
     pub(super) lease_ms: u64,
     pub(super) letters: LetterBounds,
     /// Whether a letter came since the bounds were looked at, or time passed.
@@ -45,34 +48,19 @@ impl Actor {
     ///
     /// The inbox goes before the rest, also in a panic: the compaction's thread, of which the end
     /// is waited for, must not wait for an answer meanwhile.
-    pub(super) fn run(mut self, inbox: Receiver<Wish>) {
+    pub(super) fn run(mut self, inbox: Inbox) {
         self.look_after(self.writer.clock.now());
-        let closing = loop {
-            let Some(first) = self.next(&inbox) else {
-                break None;
-            };
-            let now = self.writer.clock.now();
-            let mut waiting = Vec::new();
-            let mut closing = self.take(first, now, &mut waiting);
-            while closing.is_none() && self.writer.appender.pending_bytes() < BATCH_BYTES {
-                match inbox.try_recv() {
-                    Ok(wish) => closing = self.take(wish, now, &mut waiting),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-                }
-            }
-            self.commit(now, waiting);
-            self.look_after(now);
-            if closing.is_some() {
-                break closing;
-            }
-        };
+        let closing = self.serve(&inbox);
         drop(inbox);
         self.upkeep.compaction = None;
+        self.land(true);
+        self.commit(self.writer.clock.now());
+        self.land(true);
         if self.refusal().is_none()
             && self.writer.durability != Durability::None
             && let Err(error) = self.writer.sync()
         {
-            self.poisoned(error.to_string());
+            self.writer.bell.poison(error.to_string());
         }
         let end = self.refusal().map_or(Ok(()), Err);
         // The directory is free before anyone hears that it is.
@@ -83,79 +71,118 @@ impl Actor {
         }
     }
 
-    /// The next wish; with a sync in between when the setting asks for one.
-    fn next(&mut self, inbox: &Receiver<Wish>) -> Option<Wish> {
-        loop {
-            let Durability::Interval(ms) = self.writer.durability else {
-                return inbox.recv().ok();
-            };
-            if !self.writer.appender.is_unsynced() || self.refusal().is_some() {
-                return inbox.recv().ok();
-            }
-            let passed = self.writer.since_sync_ms();
-            match inbox.recv_timeout(Duration::from_millis(ms.saturating_sub(passed))) {
-                Ok(wish) if passed < ms => return Some(wish),
-                Ok(wish) => {
-                    self.sync();
-                    return Some(wish);
+    /// Take wishes in. While a batch is synced beside this thread the next one grows; it is written
+    /// when that one is back.
+    fn serve(&mut self, inbox: &Inbox) -> Option<Reply<()>> {
+        let mut wishes = Vec::new();
+        while self.next(inbox, &mut wishes) {
+            let now = self.writer.clock.now();
+            for wish in wishes.drain(..) {
+                if let Some(reply) = self.take(wish, now) {
+                    return Some(reply);
                 }
-                Err(RecvTimeoutError::Timeout) => self.sync(),
-                Err(RecvTimeoutError::Disconnected) => return None,
+                if self.writer.appender.pending_bytes() >= BATCH_BYTES || self.waiting.len() >= MOST
+                {
+                    self.land(true);
+                    self.commit(now);
+                }
             }
+            if self.land(false) {
+                self.commit(now);
+            }
+            self.look_after(now);
+        }
+        None
+    }
+
+    /// Wait for wishes; with a sync in between when the setting asks for one. `false`: there will be
+    /// none.
+    fn next(&mut self, inbox: &Inbox, wishes: &mut Vec<Wish>) -> bool {
+        loop {
+            let end = self.sync_due();
+            let woken = inbox.take(wishes, end);
+            if end.is_some_and(|end| end <= Instant::now()) {
+                self.sync();
+            }
+            match woken {
+                Woken::Wishes => return true,
+                Woken::Left => return false,
+                // What came meanwhile is a batch now.
+                Woken::Synced => return true,
+                Woken::Nothing => {}
+            }
+        }
+    }
+
+    /// When the setting wants what was written synced.
+    fn sync_due(&self) -> Option<Instant> {
+        match self.writer.durability {
+            Durability::Interval(ms)
+                if self.writer.appender.is_unsynced() && self.refusal().is_none() =>
+            {
+                Some(self.writer.last_sync + Duration::from_millis(ms))
+            }
+            Durability::Interval(_) | Durability::Commit | Durability::None => None,
         }
     }
 
     fn sync(&mut self) {
         if let Err(error) = self.writer.sync() {
-            self.poisoned(error.to_string());
+            self.writer.bell.poison(error.to_string());
         }
     }
 
     pub(super) fn refusal(&self) -> Option<StoreError> {
-        self.poison
-            .borrow()
-            .as_ref()
-            .map(|cause| StoreError::Poisoned {
-                cause: cause.clone(),
-            })
+        self.writer.bell.refusal()
     }
 
+    /// Take nothing more.
     pub(super) fn poisoned(&self, cause: String) {
-        self.poison.send_if_modified(|poison| {
-            if poison.is_some() {
-                return false;
-            }
-            tracing::error!(%cause, "the store takes nothing more");
-            *poison = Some(cause);
-            true
-        });
+        self.writer.bell.poison(cause);
     }
 
-    pub(super) fn commit(&mut self, now: Now, waiting: Vec<Waiting>) {
+    /// Take the sync beside this thread back; with `wait`, also when it goes on. Whether none is
+    /// away now.
+    pub(super) fn land(&mut self, wait: bool) -> bool {
+        match self.writer.land(wait) {
+            Ok(landed) => landed,
+            Err(cause) => {
+                self.writer.bell.poison(cause);
+                true
+            }
+        }
+    }
+
+    /// Write what was gathered, and see that it is answered.
+    pub(super) fn commit(&mut self, now: Now) {
         self.purge(now);
-        if self.refusal().is_none()
-            && let Err(error) = self.writer.commit(now)
-        {
-            self.poisoned(error.to_string());
+        let waiting = std::mem::take(&mut self.waiting);
+        if self.refusal().is_none() {
+            let committed = if waiting.len() >= MANY && self.writer.can_flush_beside() {
+                match self.writer.write(now) {
+                    Ok(news) => return self.writer.flush_beside(news, waiting),
+                    Err(error) => Err(error),
+                }
+            } else {
+                self.writer.commit(now)
+            };
+            if let Err(error) = committed {
+                self.writer.bell.poison(error.to_string());
+            }
         }
-        let refusal = self.refusal();
-        for answer in waiting {
-            answer(refusal.as_ref());
-        }
+        self.writer.bell.answer(waiting);
     }
 
     /// Do one wish. Its answer waits for the commit. Gives the reply of a wish to close.
-    fn take(&mut self, wish: Wish, now: Now, waiting: &mut Vec<Waiting>) -> Option<Reply<()>> {
+    fn take(&mut self, wish: Wish, now: Now) -> Option<Reply<()>> {
         match wish {
             Wish::Enqueue(jobs, reply) => {
-                let answer = self.each(jobs, now, true, |job| {
-                    (job.id, Command::Enqueue(Box::new(job)))
-                });
-                waiting.push(hold(reply, answer.map(only_ids)));
+                let answer = self.each(jobs, now, |job| (job.id, Command::Enqueue(Box::new(job))));
+                self.waiting.push(hold(reply, answer.map(only_ids)));
             }
             Wish::Claim(request, reply) => {
                 let answer = self.claim(request, now);
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Checkpoint {
                 id,
@@ -164,50 +191,52 @@ impl Actor {
                 reply,
             } => {
                 let answer = self.one(Command::Checkpoint { id, token, bytes }, now);
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Settle(reports, reply) => {
-                let answer = self.each(reports, now, false, |report| {
-                    (report.id, Command::Settle(Box::new(report)))
-                });
-                let answer = answer.map(|each| self.states(each, now));
+                let answer = self.settle(reports, now);
                 self.purge_due = true;
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Renew(leases, reply) => {
                 let answer = self.unless_poisoned(|actor| actor.renew(leases, now));
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Sweep(reply) => {
                 let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
                 let answer = self.lose(&overdue, now);
                 self.purge_due = true;
                 self.upkeep.age_is_due();
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Amend(wish, reply) => {
                 let answer = self.amend(wish, now);
-                waiting.push(hold(reply, answer));
+                self.waiting.push(hold(reply, answer));
             }
-            Wish::Letters(wish) => waiting.push(self.take_letters(wish, now)),
+            Wish::Letters(wish) => {
+                let answer = self.take_letters(wish, now);
+                self.waiting.push(answer);
+            }
             Wish::Look(ids, reply) => {
-                waiting.push(hold(reply, Ok(self.look(&ids, now))));
+                self.waiting.push(hold(reply, Ok(self.look(&ids, now))));
             }
             Wish::Scan {
                 filter,
                 before,
                 limit,
                 reply,
-            } => waiting.push(hold(reply, Ok(self.scan(&filter, before, limit, now)))),
-            Wish::Queues(reply) => waiting.push(hold(reply, Ok(self.queues(now)))),
+            } => self
+                .waiting
+                .push(hold(reply, Ok(self.scan(&filter, before, limit, now)))),
+            Wish::Queues(reply) => self.waiting.push(hold(reply, Ok(self.queues(now)))),
             Wish::Stats(reply) => {
                 let stats = self.stats(now);
                 // Told also when nothing else is: it says why.
-                waiting.push(Box::new(move |_| {
+                self.waiting.push(Box::new(move |_| {
                     let _ = reply.send(Ok(stats));
                 }));
             }
-            Wish::Compact(ask) => self.compact(ask, now, waiting),
+            Wish::Compact(ask) => self.compact(ask, now),
             Wish::Close(reply) => return Some(reply),
         }
         None
@@ -221,24 +250,24 @@ impl Actor {
     }
 
     pub(super) fn one(&mut self, command: Command, now: Now) -> Result<(), StoreError> {
-        self.carry_out(command, now, false).map(|_| ())
+        self.carry_out(command, now).map(|_| ())
     }
 
     pub(super) fn carry_out(
         &mut self,
         command: Command,
         now: Now,
-        keep_reserve: bool,
     ) -> Result<Vec<JobId>, StoreError> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        match self.writer.carry_out(command, now, keep_reserve) {
+        match self.writer.carry_out(command, now) {
             Ok(ids) => Ok(ids),
             Err(Unstaged::Refused(error)) => Err(error),
             Err(Unstaged::Poison(cause)) => {
-                self.poisoned(cause.clone());
-                Err(StoreError::Poisoned { cause })
+                self.writer.bell.poison(cause.clone());
+                // The first cause counts.
+                Err(self.refusal().unwrap_or(StoreError::Poisoned { cause }))
             }
         }
     }

@@ -23,7 +23,9 @@ use tokio::sync::oneshot;
 
 use super::{
     carry::carried,
-    layout, run,
+    layout,
+    mailbox::Mailbox,
+    run,
     segments::SegmentFiles,
     wish::{Anew, Ask, Front, Known, Reply, Rest, Wish},
 };
@@ -49,8 +51,8 @@ pub(super) struct CompactOptions {
     pub(super) dir: PathBuf,
     pub(super) files: Arc<SegmentFiles>,
     pub(super) clock: Arc<dyn Clock>,
-    /// The writer's mailbox. The thread waits when it is full.
-    pub(super) mailbox: SyncSender<Wish>,
+    /// The writer's mailbox. It asks one thing at a time, so the bound is not for it.
+    pub(super) mailbox: Arc<Mailbox>,
 }
 
 /// A knock on the thread's door.
@@ -293,7 +295,10 @@ impl Compactor {
     }
 
     fn fail(&self, cause: String) {
-        let _ = self.options.mailbox.send(Wish::Compact(Ask::Fail(cause)));
+        let _ = self
+            .options
+            .mailbox
+            .put_above(Wish::Compact(Ask::Fail(cause)));
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(Reply<T>) -> Ask) -> Result<T, Stop> {
@@ -306,7 +311,7 @@ impl Compactor {
         wish: Wish,
         answer: oneshot::Receiver<Result<T, StoreError>>,
     ) -> Result<T, Stop> {
-        if self.options.mailbox.send(wish).is_err() {
+        if self.options.mailbox.put_above(wish).is_err() {
             return Err(Stop::Ended);
         }
         match answer.blocking_recv() {

@@ -7,10 +7,7 @@
 use std::{
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{SyncSender, TrySendError},
-    },
+    sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
 
@@ -20,6 +17,7 @@ use sandhog_model::{
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
 use super::{
+    mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
     wish::{Known, LetterWish, Reply, Wish},
@@ -37,9 +35,8 @@ use crate::{
 
 /// The embedded store: one log, its index and the dead letters, served by one thread.
 pub struct Wal {
-    /// Bounded: when it is full the caller hears [`StoreError::Busy`]. `None` only while dropping.
-    pub(super) mailbox: Option<SyncSender<Wish>>,
-    pub(super) mailbox_size: usize,
+    /// Bounded: when it is full the caller hears [`StoreError::Busy`].
+    pub(super) mailbox: Arc<Mailbox>,
     pub(super) files: Arc<SegmentFiles>,
     pub(super) dead: Arc<DeadStore>,
     pub(super) mint: Mutex<IdMint>,
@@ -51,18 +48,14 @@ pub struct Wal {
     /// Whether new work waits for the compaction.
     pub(super) behind: watch::Receiver<bool>,
     #[cfg(test)]
-    pub(super) compaction: SyncSender<super::compact::Wake>,
+    pub(super) compaction: std::sync::mpsc::SyncSender<super::compact::Wake>,
     pub(super) thread: Option<JoinHandle<()>>,
 }
 
 impl Drop for Wal {
     fn drop(&mut self) {
-        // The compaction has a mailbox as well, so the writer is told; the directory is free when
-        // its thread has ended.
-        if let Some(mailbox) = self.mailbox.take() {
-            let (reply, _) = oneshot::channel();
-            let _ = mailbox.send(Wish::Close(reply));
-        }
+        // The writer ends when nobody is left; the directory is free when it has.
+        self.mailbox.leave();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -72,13 +65,14 @@ impl Drop for Wal {
 impl Wal {
     async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let mailbox = self.mailbox.as_ref().ok_or(StoreError::Closed)?;
-        mailbox.try_send(wish(reply)).map_err(|full| match full {
-            TrySendError::Full(_) => StoreError::Busy {
-                waiting: self.mailbox_size,
-            },
-            TrySendError::Disconnected(_) => self.ended(),
-        })?;
+        self.mailbox
+            .put(wish(reply))
+            .map_err(|refused| match refused {
+                Refused::Full => StoreError::Busy {
+                    waiting: self.mailbox.size(),
+                },
+                Refused::Gone => self.ended(),
+            })?;
         answer.await.unwrap_or_else(|_| Err(self.ended()))
     }
 

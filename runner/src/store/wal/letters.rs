@@ -6,10 +6,12 @@ use sandhog_model::{
 };
 
 use super::{
-    actor::{Actor, Waiting, hold},
+    actor::{Actor, hold},
     carry,
+    flush::Waiting,
+    room::Room,
     wish::LetterWish,
-    writer::{Unstaged, WithLetter, Writer},
+    writer::{Unstaged, WithLetter, Writer, letter_room},
 };
 use crate::store::{
     Amended, DeadWish, Imported, LetterBounds, LetterName, LetterRef, PurgeReason, Purged,
@@ -31,7 +33,7 @@ impl Writer {
         &mut self,
         mut letter: Letter,
         now: Now,
-        keep_reserve: bool,
+        room: Room,
     ) -> Result<(), Unstaged> {
         // Tokens of another log mean nothing here, and a large one would leave no room above it.
         if letter.token > self.ledger.last_token() {
@@ -47,11 +49,11 @@ impl Writer {
         frames::encode(&record, &mut body)
             .map_err(|why| Unstaged::Refused(Rejected::Invalid(why).into()))?;
         // Room for the record first: a letter without one is an import cut in half.
-        self.appender.reserve(body.len(), keep_reserve, now.mono)?;
+        self.reserve(body.len(), room, now.mono)?;
         if !is_there {
-            self.dead.stage(&letter)?;
+            self.bury(&letter, now.mono)?;
         }
-        self.stage(record.event, WithLetter::IsThere, now, keep_reserve)?;
+        self.stage(record.event, WithLetter::IsThere, now)?;
         Ok(())
     }
 }
@@ -117,9 +119,8 @@ impl Actor {
             let answer = match answer {
                 Ok(answer) => answer,
                 // What was done so far is answered; the rest can be asked for again.
-                Err(StoreError::Full { path }) if !answers.is_empty() => {
-                    let why = StoreError::Full { path }.to_string();
-                    Some(Amended::Refused(Rejected::Invalid(why)))
+                Err(full @ StoreError::Full { .. }) if !answers.is_empty() => {
+                    Some(Amended::Refused(Rejected::Invalid(full.to_string())))
                 }
                 Err(error) => return Err(error),
             };
@@ -150,7 +151,7 @@ impl Actor {
             DeadWish::Requeue => Amend::Requeue(id),
             DeadWish::Delete => Amend::Delete(id),
         };
-        match self.carry_out(Command::Amend(amend), now, false) {
+        match self.carry_out(Command::Amend(amend), now) {
             Ok(_) => Ok(Some(Amended::Done)),
             // Brought back since it was listed.
             Err(StoreError::Rejected(Rejected::WrongState { .. })) if token.is_some() => {
@@ -181,7 +182,7 @@ impl Actor {
         let names: Vec<LetterName> = unknown.iter().map(|(_, name)| *name).collect();
         let done = dead
             .clear(&names)
-            .map_err(|error| self.failed(error.into()))?;
+            .map_err(|error| self.failed(Unstaged::of(&error, letter_room)))?;
         for ((at, _), _) in unknown.iter().zip(done).filter(|(_, done)| *done) {
             answers[*at] = Amended::Done;
         }
@@ -235,7 +236,7 @@ impl Actor {
         }
         if !dry_run {
             letter.token = Token::default();
-            let taken = self.writer.take_in(letter, now, true);
+            let taken = self.writer.take_in(letter, now, Room::NewWork);
             taken.map_err(|unstaged| self.failed(unstaged))?;
         }
         Ok(Imported::Taken)
@@ -259,7 +260,7 @@ impl Actor {
         self.purge_due = !self.letters.is_empty();
         while self.purge_due && self.refusal().is_none() {
             let now = self.writer.clock.now();
-            self.commit(now, Vec::new());
+            self.commit(now);
         }
     }
 
@@ -288,7 +289,7 @@ impl Actor {
     ) -> Result<Vec<(JobId, PurgeReason)>, StoreError> {
         let mut gone = Vec::with_capacity(letters.len());
         for (id, reason) in letters {
-            match self.carry_out(Command::Amend(Amend::Delete(*id)), now, false) {
+            match self.carry_out(Command::Amend(Amend::Delete(*id)), now) {
                 Ok(_) => {
                     self.writer.counters.purged.add(*reason);
                     tracing::warn!(%id, %reason, "dead letter purged");

@@ -125,7 +125,7 @@ pub(super) fn take_over(
 }
 
 fn stage(writer: &mut Writer, event: Event, now: Now) -> Result<(), OpenError> {
-    writer.stage(event, WithLetter::IsThere, now, false)?;
+    writer.stage(event, WithLetter::IsThere, now)?;
     if writer.appender.pending_bytes() > BATCH_BYTES {
         commit(writer, now)?;
     }

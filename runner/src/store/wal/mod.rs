@@ -5,11 +5,14 @@
 //! sockets or workers.
 
 mod actor;
+mod ballast;
 mod carry;
 mod check;
+mod commit;
 mod compact;
 mod dump;
 mod examine;
+mod flush;
 mod fold;
 mod handle;
 mod history;
@@ -17,6 +20,7 @@ pub(in crate::store) mod layout;
 mod letters;
 mod live;
 mod logs;
+mod mailbox;
 mod merge;
 mod open;
 mod reconcile;
@@ -24,10 +28,12 @@ mod repair;
 mod replay;
 mod reread;
 mod rewrite;
+mod room;
 mod run;
 mod salvage;
 mod segments;
 mod serve;
+mod spare;
 mod upkeep;
 mod views;
 mod wish;
@@ -135,6 +141,9 @@ pub struct WalOptions {
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
     pub passing: bool,
+    /// Whether segments are made ready, and large batches synced, on threads of their own. Without,
+    /// what is done to the disk has one order, as a test needs that crashes at each step.
+    pub background: bool,
 }
 
 impl WalOptions {
@@ -155,6 +164,7 @@ impl WalOptions {
             max_ended: None,
             command: command.into(),
             passing: false,
+            background: true,
         }
     }
 

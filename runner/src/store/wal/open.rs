@@ -7,26 +7,26 @@ use std::{
     ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, mpsc},
-    time::Instant,
+    sync::{Arc, Mutex},
 };
 
 use sandhog_model::{Fact, IdMint, JobId, Ledger, recover::Ending};
-use tokio::sync::{Notify, broadcast, watch};
 
 use super::{
-    Wal, WalOptions,
+    Durability, Wal, WalOptions,
     actor::Actor,
     compact::{CompactOptions, Compaction},
+    flush::Flusher,
     layout::{self, LogId},
     live::Live,
     logs::{self, LookError, Misplaced},
+    mailbox::Mailbox,
     merge, reconcile,
     replay::{self, Damage, Segment, Stopped},
     run::{self, MissingSegments, Run},
     segments::{Appender, SegmentFiles, Tail},
     upkeep::Upkeep,
-    writer::{Batch, Counters, Unstaged, Writer},
+    writer::{Unstaged, Writer},
 };
 use crate::{
     disk::{Disk, DiskError, OpenMode, create_dir_durably},
@@ -36,9 +36,6 @@ use crate::{
         lock::{self, Holder, LockError},
     },
 };
-
-/// Changes kept for a listener that is behind; a slower one misses some and hears that it did.
-const CHANGES: usize = 4096;
 
 /// Why a data directory was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -165,23 +162,11 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         files.clone(),
         options.segment_bytes,
         &recovered.tail,
+        options.background,
     )?;
     let mut mint = IdMint::default();
-    let (changes, _) = broadcast::channel(CHANGES);
-    let mut writer = Writer {
-        ledger: recovered.ledger,
-        live: recovered.live,
-        appender,
-        dead: Arc::new(dead),
-        clock: options.clock.clone(),
-        entropy: options.entropy.clone(),
-        durability: options.durability,
-        changes,
-        ready: Arc::new(Notify::new()),
-        counters: Counters::default(),
-        last_sync: Instant::now(),
-        batch: Batch::default(),
-    };
+    let Recovered { ledger, live, .. } = recovered;
+    let mut writer = Writer::new(&options, ledger, live, appender, Arc::new(dead));
     let taken = merge::take_over(&mut writer, &*disk, &options.data, &others, &gone, now)?;
     merge::remove(&*disk, &options.data, log, &others, &found)?;
     let seen = writer.ledger.last_id();
@@ -190,7 +175,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     reconcile::reconcile(&mut writer, &gone, now)?;
     let mut actor = Actor {
         writer,
-        poison: watch::Sender::new(None),
+        waiting: Vec::new(),
         lease_ms: options.lease_ms,
         letters: options.letters,
         purge_due: false,
@@ -211,7 +196,8 @@ fn start(
     mint: IdMint,
     options: &WalOptions,
 ) -> Result<Wal, DiskError> {
-    let (mailbox, inbox) = mpsc::sync_channel(options.mailbox);
+    let failed = |cause| DiskError::new("start the writer of", &options.data, &cause);
+    let (mailbox, inbox) = Mailbox::new(options.mailbox);
     let compaction = Compaction::start(CompactOptions {
         disk: options.disk.clone(),
         dir,
@@ -219,34 +205,37 @@ fn start(
         clock: options.clock.clone(),
         mailbox: mailbox.clone(),
     })?;
-    let writer = &actor.writer;
+    let writer = &mut actor.writer;
+    if options.background && options.durability == Durability::Commit {
+        let flusher = Flusher::start(writer.bell.clone(), mailbox.clone());
+        writer.flusher = Some(flusher.map_err(failed)?);
+    }
+    let bell = writer.bell.clone();
     let mut wal = Wal {
-        mailbox: Some(mailbox),
-        mailbox_size: options.mailbox,
+        mailbox,
         files,
         dead: writer.dead.clone(),
         mint: Mutex::new(mint),
         clock: writer.clock.clone(),
         entropy: writer.entropy.clone(),
-        ready: writer.ready.clone(),
-        changes: writer.changes.clone(),
-        poison: actor.poison.subscribe(),
+        ready: bell.ready.clone(),
+        changes: bell.changes.clone(),
+        poison: bell.poison.subscribe(),
         behind: actor.upkeep.behind.subscribe(),
         #[cfg(test)]
         compaction: compaction.door(),
         thread: None,
     };
     actor.upkeep.compaction = Some(compaction);
-    let poison = actor.poison.clone();
     let thread = std::thread::Builder::new()
         .name("store".to_owned())
         .spawn(move || {
             // A bug here must not leave a runner that waits for answers for ever.
             if catch_unwind(AssertUnwindSafe(|| actor.run(inbox))).is_err() {
-                poison.send_replace(Some("the writer's thread panicked".to_owned()));
+                bell.poison("the writer's thread panicked".to_owned());
             }
         })
-        .map_err(|cause| DiskError::new("start the writer of", &options.data, &cause))?;
+        .map_err(failed)?;
     wal.thread = Some(thread);
     Ok(wal)
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use sandhog_model::{Command, Event, FailureKind, JobId, Letter, Now, Status, Token, Verdict};
 
+use super::room::Room;
 use super::writer::{Unstaged, WithLetter, Writer};
 
 /// What a letter means, given what the log says of its job.
@@ -38,9 +39,9 @@ pub(super) fn reconcile(
     let failed = |error: crate::disk::DiskError| Unstaged::Poison(error.to_string());
     // Before any letter is written: the latest entry of an id wins.
     writer.dead.remove(&gone).map_err(failed)?;
-    write_missing_letters(writer)?;
+    write_missing_letters(writer, now)?;
     for (id, token) in writer.ledger.leases() {
-        match writer.carry_out(Command::Lose { id, token }, now, false) {
+        match writer.carry_out(Command::Lose { id, token }, now) {
             Ok(_) => {}
             Err(Unstaged::Refused(error)) if !is_full(&error) => {
                 tracing::warn!(%id, %error, "a lease of the last run cannot be taken back");
@@ -89,7 +90,7 @@ fn finish_burial(writer: &mut Writer, id: JobId, now: Now) -> Result<(), Unstage
     };
     if let Some(event) = burial(letter) {
         tracing::info!(%id, "finishing a burial that the last stop cut in half");
-        writer.stage(event, WithLetter::IsThere, now, false)?;
+        writer.stage(event, WithLetter::IsThere, now)?;
     }
     Ok(())
 }
@@ -97,7 +98,7 @@ fn finish_burial(writer: &mut Writer, id: JobId, now: Now) -> Result<(), Unstage
 /// Take the job of a letter into the log. What cannot be taken in is kept as it is.
 fn adopt(writer: &mut Writer, id: JobId, now: Now) -> Result<(), Unstaged> {
     let taken = match writer.dead.letter(id) {
-        Ok(Some(letter)) => writer.take_in(letter, now, false),
+        Ok(Some(letter)) => writer.take_in(letter, now, Room::Outcome),
         Ok(None) => return Ok(()),
         Err(error) => Err(Unstaged::Refused(error)),
     };
@@ -137,7 +138,7 @@ fn burial(letter: Letter) -> Option<Event> {
 
 /// A dead job without a letter: its letter was damaged, or power took it in a setting that does not
 /// sync. The log still has all of it.
-fn write_missing_letters(writer: &mut Writer) -> Result<(), Unstaged> {
+fn write_missing_letters(writer: &mut Writer, now: Now) -> Result<(), Unstaged> {
     let missing: Vec<JobId> = writer
         .ledger
         .seen(None)
@@ -150,7 +151,7 @@ fn write_missing_letters(writer: &mut Writer) -> Result<(), Unstaged> {
         match writer.letter_from_log(id) {
             Ok(Some(letter)) => {
                 tracing::warn!(%id, "a dead letter was missing and is written again from the log");
-                writer.dead.stage(&letter)?;
+                writer.bury(&letter, now.mono)?;
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%id, %error, "a missing dead letter cannot be rebuilt"),

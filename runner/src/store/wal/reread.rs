@@ -107,8 +107,7 @@ impl Wal {
     pub(in crate::store) fn compacted(&self) {
         let freed = || {
             let (reply, answer) = oneshot::channel();
-            let mailbox = self.mailbox.as_ref().expect("not dropped");
-            let _ = mailbox.send(Wish::Stats(reply));
+            let _ = self.mailbox.put(Wish::Stats(reply));
             answer
                 .blocking_recv()
                 .ok()?

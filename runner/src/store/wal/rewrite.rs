@@ -9,6 +9,7 @@ use sandhog_model::{Event, Record};
 
 use super::{
     layout::{self, LogId},
+    room::Room,
     segments::{Appender, SegmentFiles, Tail},
 };
 use crate::{
@@ -43,7 +44,7 @@ impl NewLog {
             bytes_on_disk: 0,
         };
         let files = Arc::new(SegmentFiles::new(log));
-        let appender = Appender::resume(disk.clone(), dir, files, segment_bytes, &tail)?;
+        let appender = Appender::resume(disk.clone(), dir, files, segment_bytes, &tail, false)?;
         Ok(Self {
             disk,
             dir: dir.to_path_buf(),
@@ -62,7 +63,7 @@ impl NewLog {
         if frames::encode(&record, &mut self.body).is_err() {
             return Ok(false);
         }
-        self.appender.reserve(self.body.len(), false, 0)?;
+        self.appender.reserve(self.body.len(), Room::Outcome, 0)?;
         self.appender.append(&self.body)?;
         if self.appender.pending_bytes() > BATCH_BYTES {
             self.appender.write()?;

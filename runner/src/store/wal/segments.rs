@@ -1,8 +1,8 @@
 //! The files of one log: appending frames to the last segment, reading a record anywhere.
 //!
-//! The next segment is zero-filled and synced ahead of its use, so that appending never meets a
-//! full disk, and a sync need not write the file's length. A file gets a segment's name only with
-//! its header in it, and only after all before it is on the device.
+//! The next segment is zero-filled and synced ahead of its use (see `spare`), so that appending never
+//! meets a full disk, and a sync need not write the file's length. A file gets a segment's name only
+//! with its header in it, and only after all before it is on the device.
 
 mod front;
 
@@ -14,16 +14,16 @@ use std::{
 
 use sandhog_model::{Record, RecordAt};
 
-use super::layout::{self, LogId};
+use super::{
+    layout::{self, LogId},
+    room::Room,
+    spare::Spares,
+};
 use crate::{
     disk::{Disk, DiskError, DiskFile, OpenMode},
     store::{StoreError, frames},
 };
 
-/// Bytes zeroed at once when a segment is prepared.
-const ZEROS: usize = 1 << 20;
-/// Milliseconds after which a full disk is asked for room again: each try writes until it fails.
-const FULL_MS: u64 = 500;
 /// Bytes read at once for a record; most records need one read.
 const FIRST_READ: usize = 2048;
 
@@ -102,14 +102,10 @@ impl SegmentFiles {
 
 struct Current {
     number: u32,
+    seed: frames::Seed,
     file: Arc<dyn DiskFile>,
     /// Where the next byte goes, pending ones not counted.
     end: u64,
-    len: u64,
-}
-
-struct Spare {
-    file: Arc<dyn DiskFile>,
     len: u64,
 }
 
@@ -121,16 +117,13 @@ pub(super) struct Appender {
     files: Arc<SegmentFiles>,
     segment_bytes: u64,
     current: Option<Current>,
-    spare: Option<Spare>,
+    spares: Spares,
     next_sequence: u64,
     /// The first sequence that may not be on the device.
     unsynced_from: u64,
     /// Frames that follow `current.end` and are not written yet.
     pending: Vec<u8>,
     bytes_on_disk: u64,
-    /// After a full disk, when to look for room again, by the steady clock.
-    full_until: u64,
-    full: Option<DiskError>,
 }
 
 /// The segment that an appender goes on with.
@@ -162,6 +155,7 @@ impl Appender {
         files: Arc<SegmentFiles>,
         segment_bytes: u64,
         tail: &Tail,
+        background: bool,
     ) -> Result<Self, DiskError> {
         let spare = layout::spare_path(dir);
         if disk.exists(&spare)? {
@@ -179,6 +173,7 @@ impl Appender {
                 let len = if is_older { end } else { file.len()? };
                 Some(Current {
                     number,
+                    seed: frames::seed(files.log, number),
                     file,
                     end,
                     len,
@@ -187,18 +182,16 @@ impl Appender {
         };
         Ok(Self {
             log: files.log,
+            spares: Spares::new(disk.clone(), dir, background),
             disk,
             dir: dir.to_path_buf(),
             files,
             segment_bytes,
             current,
-            spare: None,
             next_sequence: tail.next_sequence,
             unsynced_from: tail.next_sequence,
             pending: Vec::new(),
             bytes_on_disk: tail.bytes_on_disk,
-            full_until: 0,
-            full: None,
         })
     }
 
@@ -220,67 +213,63 @@ impl Appender {
         self.unsynced_from < self.next_sequence
     }
 
-    /// Make room for a frame around a body of `body` bytes, so that appending it cannot meet a
-    /// full disk. With `keep_reserve` the next segment has to be there too: new work is refused
-    /// while outcomes still find room. A full disk is asked again only after a while.
-    pub(super) fn reserve(
-        &mut self,
-        body: usize,
-        keep_reserve: bool,
-        mono: u64,
-    ) -> Result<(), DiskError> {
-        let frame = frames::framed_len(body) as u64;
-        let fits = self
-            .current
-            .as_ref()
-            .is_some_and(|current| current.end + self.pending.len() as u64 + frame <= current.len);
-        if fits && !keep_reserve {
-            return Ok(());
-        }
-        let wanted = if fits {
-            self.segment_bytes
-        } else {
-            self.segment_bytes
-                .max(frames::SEGMENT_HEADER as u64 + frame)
-        };
-        if self.spare.as_ref().is_some_and(|spare| spare.len >= wanted) {
-            return Ok(());
-        }
-        if let Some(error) = &self.full
-            && mono < self.full_until
-        {
-            return Err(error.clone());
-        }
-        let made = self.make_spare(wanted);
-        self.full = match &made {
-            Err(error) if error.is_full() => Some(error.clone()),
-            Err(_) | Ok(()) => None,
-        };
-        self.full_until = mono.saturating_add(FULL_MS);
-        made
+    /// The size at which a segment is closed.
+    pub(super) fn segment_bytes(&self) -> u64 {
+        self.segment_bytes
     }
 
-    fn make_spare(&mut self, wanted: u64) -> Result<(), DiskError> {
-        match &mut self.spare {
-            Some(spare) => {
-                zero(&*spare.file, spare.len, wanted)?;
-                spare.file.sync()?;
-                spare.len = wanted;
-            }
-            None => self.spare = Some(prepare(&*self.disk, &self.dir, wanted)?),
+    /// Make room for a frame around a body of `body` bytes, so that appending it cannot meet a
+    /// full disk, and so that what is more important than it still finds room after it. While there
+    /// is room, the next segment is made ready meanwhile. A full disk is asked again only after a
+    /// while.
+    pub(super) fn reserve(&mut self, body: usize, room: Room, mono: u64) -> Result<(), DiskError> {
+        let frame = frames::framed_len(body) as u64;
+        let kept = room.kept(self.segment_bytes);
+        let free = self.free();
+        if frame + kept <= free {
+            return self.spares.begin(self.segment_bytes, mono);
         }
-        Ok(())
+        let wanted = if frame <= free {
+            self.segment_bytes
+        } else {
+            let least = frames::SEGMENT_HEADER as u64 + frame + kept;
+            self.segment_bytes.max(least)
+        };
+        self.spares.need(wanted, mono)
+    }
+
+    /// Bytes left in the current segment.
+    fn free(&self) -> u64 {
+        self.current.as_ref().map_or(0, |current| {
+            let end = current.end + self.pending.len() as u64;
+            current.len.saturating_sub(end)
+        })
+    }
+
+    /// Whether a frame around a body of `body` bytes begins the next segment.
+    pub(super) fn will_roll(&self, body: usize) -> bool {
+        frames::framed_len(body) as u64 > self.free()
+    }
+
+    /// The segment that is written.
+    pub(super) fn file(&self) -> Option<Arc<dyn DiskFile>> {
+        self.current.as_ref().map(|current| current.file.clone())
+    }
+
+    /// The sequence of the next frame.
+    pub(super) fn next_sequence(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Frames before this sequence were synced by another.
+    pub(super) fn is_synced_to(&mut self, sequence: u64) {
+        self.unsynced_from = self.unsynced_from.max(sequence);
     }
 
     /// Append a frame around `body`, for which [`Self::reserve`] made room. The bytes wait for
     /// [`Self::write`].
     pub(super) fn append(&mut self, body: &[u8]) -> Result<RecordAt, DiskError> {
-        let frame = frames::framed_len(body.len()) as u64;
-        let fits = self
-            .current
-            .as_ref()
-            .is_some_and(|current| current.end + self.pending.len() as u64 + frame <= current.len);
-        if !fits {
+        if self.will_roll(body.len()) {
             self.roll()?;
         }
         let Some(current) = &self.current else {
@@ -289,7 +278,7 @@ impl Appender {
         let at = layout::place(current.number, current.end + self.pending.len() as u64);
         frames::put(
             &mut self.pending,
-            frames::seed(self.log, current.number),
+            current.seed,
             self.next_sequence,
             self.unsynced_from,
             body,
@@ -349,7 +338,7 @@ impl Appender {
             .current
             .as_ref()
             .map_or(1, |current| current.number + 1);
-        let Some(spare) = self.spare.take() else {
+        let Some(spare) = self.spares.take() else {
             unreachable!("room was reserved before a frame is appended");
         };
         let header = frames::segment_header(self.log, number, self.next_sequence);
@@ -363,37 +352,11 @@ impl Appender {
         self.bytes_on_disk += spare.len;
         self.current = Some(Current {
             number,
+            seed: frames::seed(self.log, number),
             file,
             end: frames::SEGMENT_HEADER as u64,
             len: spare.len,
         });
         Ok(())
     }
-}
-
-/// Make a zero-filled file. Nothing of it is left when there is no room.
-fn prepare(disk: &dyn Disk, dir: &Path, len: u64) -> Result<Spare, DiskError> {
-    let path = layout::spare_path(dir);
-    let file = disk.open(&path, OpenMode::Replace)?;
-    let filled = zero(&*file, 0, len).and_then(|()| file.sync());
-    match filled {
-        Ok(()) => Ok(Spare { file, len }),
-        Err(error) => {
-            // A half-filled spare would only take room from others; when it cannot be removed the
-            // next open does it.
-            let _ = disk.remove(&path);
-            Err(error)
-        }
-    }
-}
-
-fn zero(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
-    let zeros = vec![0; ZEROS.min((to - from) as usize)];
-    let mut at = from;
-    while at < to {
-        let more = zeros.len().min((to - at) as usize);
-        file.write_at(at, &zeros[..more])?;
-        at += more as u64;
-    }
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
-use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, State, Token};
+use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token};
 
 use super::{
     actor::{Actor, Each},
@@ -21,14 +21,13 @@ impl Actor {
         &mut self,
         all: Vec<T>,
         now: Now,
-        keep_reserve: bool,
         command: impl Fn(T) -> (JobId, Command),
     ) -> Result<Each, StoreError> {
         let mut answers = Vec::with_capacity(all.len());
         let mut done = 0;
         for one in all {
             let (id, command) = command(one);
-            let answer = match self.carry_out(command, now, keep_reserve) {
+            let answer = match self.carry_out(command, now) {
                 Ok(_) => {
                     done += 1;
                     Ok(())
@@ -44,7 +43,26 @@ impl Actor {
         Ok(answers)
     }
 
-    pub(super) fn states(&self, each: Each, now: Now) -> Vec<Result<State, Rejected>> {
+    /// Take reports in. A full disk ends the whole wish even when some of it was done: told again,
+    /// those are refused as late, and no outcome is lost.
+    pub(super) fn settle(
+        &mut self,
+        reports: Vec<Settlement>,
+        now: Now,
+    ) -> Result<Vec<Result<State, Rejected>>, StoreError> {
+        let mut answers = Vec::with_capacity(reports.len());
+        for report in reports {
+            let id = report.id;
+            match self.one(Command::Settle(Box::new(report)), now) {
+                Ok(()) => answers.push((id, Ok(()))),
+                Err(StoreError::Rejected(rejected)) => answers.push((id, Err(rejected))),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.states(answers, now))
+    }
+
+    fn states(&self, each: Each, now: Now) -> Vec<Result<State, Rejected>> {
         each.into_iter()
             .map(|(id, answer)| {
                 answer.and_then(|()| {
@@ -60,7 +78,7 @@ impl Actor {
     pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
         self.writer.ledger.advance(now.wall);
         let max = request.max;
-        let ids = self.carry_out(Command::Claim(request), now, false)?;
+        let ids = self.carry_out(Command::Claim(request), now)?;
         let ledger = &self.writer.ledger;
         let leases: Vec<LeaseRef> = ids
             .into_iter()
@@ -108,7 +126,7 @@ impl Actor {
     }
 
     pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {
-        let ids = self.carry_out(Command::Amend(wish), now, false)?;
+        let ids = self.carry_out(Command::Amend(wish), now)?;
         Ok(ids
             .first()
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
@@ -191,7 +209,7 @@ impl Actor {
             syncs: counters.syncs,
             last_sync_us: counters.last_sync_us,
             durability: self.writer.durability.to_string(),
-            poisoned: self.poison.borrow().clone(),
+            poisoned: self.writer.bell.poison.borrow().clone(),
             torn_tail_bytes: self.torn_tail_bytes,
             merged_logs: self.taken.logs,
             merged_jobs: self.taken.jobs,

@@ -5,9 +5,10 @@ use sandhog_model::{Command, Event, JobId, Now, Retention, UnixMs};
 use tokio::sync::watch;
 
 use super::{
-    actor::{Actor, Waiting, hold},
+    actor::{Actor, hold},
     compact::Compaction,
     layout,
+    room::Room,
     wish::{Anew, Ask, Front, Rest},
     writer::{Unstaged, WithLetter},
 };
@@ -107,24 +108,24 @@ impl Actor {
     }
 
     /// Do what the compaction's thread asks for.
-    pub(super) fn compact(&mut self, ask: Ask, now: Now, waiting: &mut Vec<Waiting>) {
+    pub(super) fn compact(&mut self, ask: Ask, now: Now) {
         match ask {
             Ask::Prune(reply) => {
                 let more = self.prune(now);
-                waiting.push(hold(reply, more));
+                self.waiting.push(hold(reply, more));
             }
             Ask::Front(reply) => {
                 self.upkeep.phase = Phase::Awake;
                 let front = self.front(now);
-                waiting.push(hold(reply, front));
+                self.waiting.push(hold(reply, front));
             }
             Ask::Carry(jobs, reply) => {
                 let changed = self.carry(jobs, now);
-                waiting.push(hold(reply, changed));
+                self.waiting.push(hold(reply, changed));
             }
             Ask::Trim(reply) => {
                 let before = self.trim(now);
-                waiting.push(hold(reply, before));
+                self.waiting.push(hold(reply, before));
             }
             Ask::Removed {
                 segments,
@@ -134,7 +135,7 @@ impl Actor {
                 self.writer.appender.removed(bytes);
                 self.writer.counters.freed_segments += segments;
                 self.writer.counters.reclaimed_bytes += bytes;
-                waiting.push(hold(reply, Ok(())));
+                self.waiting.push(hold(reply, Ok(())));
             }
             Ask::Rest(rest, reply) => {
                 self.upkeep.phase = match rest {
@@ -142,7 +143,7 @@ impl Actor {
                     Rest::Later => Phase::Resting,
                     Rest::Stuck(segment) => Phase::Stuck(segment),
                 };
-                waiting.push(hold(reply, Ok(())));
+                self.waiting.push(hold(reply, Ok(())));
             }
             Ask::Fail(cause) => self.poisoned(cause),
         }
@@ -159,8 +160,9 @@ impl Actor {
         }
         let segment = self.writer.appender.first_segment();
         if segment == self.writer.appender.current_segment() {
+            self.land(true);
             let closed = self.writer.appender.close_segment(now.mono);
-            closed.map_err(|error| self.unstaged(error.into()))?;
+            closed.map_err(|error| self.unstaged(self.writer.no_room(&error)))?;
         }
         Ok(Some(Front {
             segment,
@@ -184,29 +186,30 @@ impl Actor {
                 changed.push(id);
                 continue;
             }
-            let keep_reserve = self.keeps_reserve(now)?;
+            self.may_write_anew(now)?;
             let event = Event::Carried(carried);
             self.writer
-                .stage(event, WithLetter::IsThere, now, keep_reserve)
+                .stage(event, WithLetter::IsThere, now)
                 .map_err(|unstaged| self.unstaged(unstaged))?;
         }
         Ok(changed)
     }
 
-    /// Whether the next segment is there to be kept. When the disk is full it is used up, if what
-    /// the first segment still holds fits, with an eighth of a segment left for outcomes.
-    fn keeps_reserve(&mut self, now: Now) -> Result<bool, StoreError> {
-        let error = match self.writer.appender.reserve(0, true, now.mono) {
-            Ok(()) => return Ok(true),
+    /// Whether there is as much room as new work needs. When the disk is full what is kept for
+    /// outcomes is used up, if what the first segment still holds fits, with an eighth of a segment
+    /// left for them.
+    fn may_write_anew(&mut self, now: Now) -> Result<(), StoreError> {
+        let error = match self.writer.appender.reserve(0, Room::NewWork, now.mono) {
+            Ok(()) => return Ok(()),
             Err(error) => error,
         };
         let appender = &self.writer.appender;
         let needed = self.writer.live.bytes_in(appender.first_segment());
         let fits = needed + needed / 4 + appender.segment_bytes() / 8 <= appender.room();
         if error.is_full() && fits {
-            return Ok(false);
+            return Ok(());
         }
-        Err(self.unstaged(error.into()))
+        Err(self.unstaged(self.writer.no_room(&error)))
     }
 
     /// Say, for good, that what lies before the first segment that holds a job's first record is
@@ -237,7 +240,7 @@ impl Actor {
             last_token: writer.ledger.last_token(),
         };
         writer
-            .stage(trimmed, WithLetter::IsThere, now, false)
+            .stage(trimmed, WithLetter::IsThere, now)
             .map_err(|unstaged| self.unstaged(unstaged))?;
         Ok(before)
     }
@@ -257,7 +260,7 @@ impl Actor {
             max: PRUNED,
         });
         let before = self.writer.ledger.len();
-        match self.carry_out(command, now, false) {
+        match self.carry_out(command, now) {
             Ok(_) => {}
             Err(error @ StoreError::Full { .. }) => {
                 tracing::debug!(%error, "jobs that ended are kept until there is room");
@@ -267,11 +270,6 @@ impl Actor {
         }
         let pruned = before - self.writer.ledger.len();
         self.writer.counters.pruned += pruned as u64;
-        if pruned > 0
-            && let Err(error) = self.writer.commit(now)
-        {
-            return Err(self.unstaged(Unstaged::Poison(error.to_string())));
-        }
         Ok(pruned == PRUNED)
     }
 

@@ -1,18 +1,34 @@
 //! The log and the ledger together: a fact is framed and taken in, a batch of facts is written,
 //! synced and only then told.
 
-use std::{sync::Arc, time::Instant};
+use std::{io, sync::Arc, time::Instant};
 
-use sandhog_model::{Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Slim, Verdict};
-use tokio::sync::{Notify, broadcast};
+use sandhog_model::{
+    Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Rejected, Slim, Verdict,
+};
 
-use super::{Durability, history::History, live::Live, segments::Appender};
+use super::{
+    Durability, WalOptions,
+    ballast::Ballast,
+    flush::{Bell, Flusher},
+    history::History,
+    live::Live,
+    room::Room,
+    segments::Appender,
+};
 use crate::{
     clock::Clock,
     disk::DiskError,
     entropy::Entropy,
-    store::{JobChange, PurgeCounts, StoreError, dead::DeadStore, frames},
+    store::{
+        PurgeCounts, StoreError,
+        dead::{self, DeadStore},
+        frames,
+    },
 };
+
+/// Changes kept for a listener that is behind; a slower one misses some and hears that it did.
+const CHANGES: usize = 4096;
 
 /// Why a fact was not taken in.
 #[derive(Debug)]
@@ -49,11 +65,15 @@ pub(super) struct Writer {
     pub(super) live: Live,
     pub(super) appender: Appender,
     pub(super) dead: Arc<DeadStore>,
+    pub(super) ballast: Ballast,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) durability: Durability,
-    pub(super) changes: broadcast::Sender<JobChange>,
-    pub(super) ready: Arc<Notify>,
+    pub(super) bell: Bell,
+    /// `None`: every batch is synced by the writer.
+    pub(super) flusher: Option<Flusher>,
+    /// The sequence up to which the flush that is away syncs.
+    pub(super) flushing_to: u64,
     pub(super) counters: Counters,
     pub(super) last_sync: Instant,
     pub(super) batch: Batch,
@@ -63,22 +83,24 @@ pub(super) struct Writer {
 #[derive(Default)]
 pub(super) struct Batch {
     /// Whether something in it is answered only once durable.
-    wants_sync: bool,
+    pub(super) wants_sync: bool,
     /// Whether something in it is relied on at once, in every durability setting.
-    must_sync: bool,
-    changed: Vec<JobId>,
+    pub(super) must_sync: bool,
+    pub(super) changed: Vec<JobId>,
     /// Whether a job may have become claimable.
-    readied: bool,
+    pub(super) readied: bool,
     /// Letters that the log's records take out.
-    unburied: Vec<JobId>,
+    pub(super) unburied: Vec<JobId>,
     body: Vec<u8>,
 }
 
-impl From<DiskError> for Unstaged {
-    fn from(error: DiskError) -> Self {
+impl Unstaged {
+    /// A file that cannot grow refuses the wish when the disk is full, and otherwise poisons.
+    pub(super) fn of(error: &DiskError, needs: impl FnOnce() -> String) -> Self {
         if error.is_full() {
             Self::Refused(StoreError::Full {
                 path: error.path.display().to_string(),
+                needs: needs(),
             })
         } else {
             Self::Poison(error.to_string())
@@ -86,14 +108,42 @@ impl From<DiskError> for Unstaged {
     }
 }
 
+/// What a letters' file that cannot grow needs.
+pub(super) fn letter_room() -> String {
+    "room needed for a dead letter".to_owned()
+}
+
 impl Writer {
-    /// Decide a wish and take in what follows. `keep_reserve`: see [`Appender::reserve`].
-    pub(super) fn carry_out(
-        &mut self,
-        command: Command,
-        now: Now,
-        keep_reserve: bool,
-    ) -> Result<Vec<JobId>, Unstaged> {
+    /// A writer of the log that `appender` goes on with.
+    pub(super) fn new(
+        options: &WalOptions,
+        ledger: Ledger,
+        live: Live,
+        appender: Appender,
+        dead: Arc<DeadStore>,
+    ) -> Self {
+        let letters = dead::dir(&options.data);
+        let reserve = options.segment_bytes / 4;
+        Self {
+            ledger,
+            live,
+            appender,
+            dead,
+            ballast: Ballast::new(options.disk.clone(), &letters, reserve),
+            clock: options.clock.clone(),
+            entropy: options.entropy.clone(),
+            durability: options.durability,
+            bell: Bell::new(CHANGES),
+            flusher: None,
+            flushing_to: 0,
+            counters: Counters::default(),
+            last_sync: Instant::now(),
+            batch: Batch::default(),
+        }
+    }
+
+    /// Decide a wish and take in what follows.
+    pub(super) fn carry_out(&mut self, command: Command, now: Now) -> Result<Vec<JobId>, Unstaged> {
         let entropy = self.entropy.next() as u64;
         let events = self
             .ledger
@@ -102,7 +152,7 @@ impl Writer {
         let mut staged = Vec::with_capacity(events.len());
         for event in events {
             let id = event.id();
-            match self.stage(event, WithLetter::Write, now, keep_reserve) {
+            match self.stage(event, WithLetter::Write, now) {
                 Ok(_) => staged.extend(id),
                 // A claim that found room for some leases gives those.
                 Err(Unstaged::Refused(_)) if !staged.is_empty() => break,
@@ -118,10 +168,9 @@ impl Writer {
         event: Event,
         letter: WithLetter,
         now: Now,
-        keep_reserve: bool,
     ) -> Result<RecordAt, Unstaged> {
         let previous = match &event {
-            Event::Carried(_) => None,
+            Event::Carried(_) | Event::Enqueued(_) => None,
             _ => event
                 .id()
                 .and_then(|id| self.ledger.look(id))
@@ -131,13 +180,17 @@ impl Writer {
         let mut body = std::mem::take(&mut self.batch.body);
         body.clear();
         frames::encode(&record, &mut body)
-            .map_err(|why| Unstaged::Refused(sandhog_model::Rejected::Invalid(why).into()))?;
+            .map_err(|why| Unstaged::Refused(Rejected::Invalid(why).into()))?;
         // Room for the record first: a letter without one is a burial cut in half.
-        self.appender.reserve(body.len(), keep_reserve, now.mono)?;
+        self.reserve(body.len(), Room::of(&record.event), now.mono)?;
         if letter == WithLetter::Write
             && let Some(letter) = self.letter_of(&record.event).map_err(Unstaged::Refused)?
         {
-            self.dead.stage(&letter)?;
+            self.bury(&letter, now.mono)?;
+        }
+        if self.appender.will_roll(body.len()) {
+            // A segment's end is synced there: never beside another sync of the same file.
+            self.land(true).map_err(Unstaged::Poison)?;
         }
         let at = self.appender.append(&body).map_err(poison)?;
         let bytes = frames::framed_len(body.len()) as u64;
@@ -150,64 +203,33 @@ impl Writer {
         Ok(at)
     }
 
-    /// Write the batch, sync it when it has to be, and tell what changed.
-    ///
-    /// The order is what makes a burial whole: letters are durable before the log says so, and
-    /// are taken out only after the log does.
-    pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
-        let sync =
-            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
-        self.dead.sync(self.durability != Durability::None)?;
-        self.appender.write()?;
-        if sync {
-            self.sync()?;
-        }
-        if !self.batch.unburied.is_empty() {
-            let ids = std::mem::take(&mut self.batch.unburied);
-            match self.dead.remove(&ids) {
-                Ok(_) => {}
-                // The log has said it; the next open takes the letters out.
-                Err(error) if error.is_full() => tracing::warn!(%error, "a letter stays listed"),
-                Err(error) => return Err(error),
+    /// See that a record with a body of so many bytes finds room.
+    pub(super) fn reserve(&mut self, body: usize, room: Room, mono: u64) -> Result<(), Unstaged> {
+        let reserved = self.appender.reserve(body, room, mono);
+        reserved.map_err(|error| self.no_room(&error))
+    }
+
+    /// What a segment that cannot be made means.
+    pub(super) fn no_room(&self, error: &DiskError) -> Unstaged {
+        let bytes = self.appender.segment_bytes();
+        Unstaged::of(error, || {
+            let mib = bytes as f64 / f64::from(1 << 20);
+            format!("{mib} MiB needed (`store.segment_size`)")
+        })
+    }
+
+    /// Write a letter, on a full disk in the room that is kept for letters. Without that the job goes
+    /// on as it was, and whoever reported on it tries again.
+    pub(super) fn bury(&mut self, letter: &Letter, mono: u64) -> Result<(), Unstaged> {
+        let staged = match self.dead.stage(letter) {
+            Err(error) if error.kind == io::ErrorKind::FileTooLarge => {
+                let why = format!("{error}: the job and its last attempts have more than 16 MiB");
+                return Err(Unstaged::Refused(Rejected::Invalid(why).into()));
             }
-            self.dead.rewrite_behind();
-        }
-        self.tell(now);
-        Ok(())
-    }
-
-    /// Sync the log.
-    pub(super) fn sync(&mut self) -> Result<(), DiskError> {
-        if self.appender.is_unsynced() {
-            let before = Instant::now();
-            self.appender.sync()?;
-            self.last_sync = Instant::now();
-            self.counters.syncs += 1;
-            self.counters.last_sync_us = before.elapsed().as_micros() as u64;
-        }
-        Ok(())
-    }
-
-    /// Milliseconds since the last sync.
-    pub(super) fn since_sync_ms(&self) -> u64 {
-        self.last_sync.elapsed().as_millis() as u64
-    }
-
-    fn tell(&mut self, now: Now) {
-        for id in self.batch.changed.drain(..) {
-            if let Some(state) = self.ledger.state(id, now.wall) {
-                // Nobody listening is no failure.
-                let _ = self.changes.send(JobChange { id, state });
-            }
-        }
-        if self.batch.readied {
-            self.ready.notify_waiters();
-            // A permit for whoever was just about to wait.
-            self.ready.notify_one();
-        }
-        self.batch.readied = false;
-        self.batch.wants_sync = false;
-        self.batch.must_sync = false;
+            Err(error) if error.is_full() && self.ballast.release(mono) => self.dead.stage(letter),
+            staged => staged,
+        };
+        staged.map_err(|error| Unstaged::of(&error, letter_room))
     }
 
     /// The letter a fact needs, when it buries its job.

@@ -7,7 +7,7 @@ use std::{
 
 use sandhog_model::RecordAt;
 
-use super::{Appender, Current, SegmentFiles};
+use super::{Appender, SegmentFiles};
 use crate::{
     disk::{DiskError, DiskFile},
     store::{frames, wal::layout},
@@ -38,11 +38,6 @@ impl SegmentFiles {
 }
 
 impl Appender {
-    /// The size of a segment.
-    pub(in crate::store::wal) fn segment_bytes(&self) -> u64 {
-        self.segment_bytes
-    }
-
     /// The first segment that is there.
     pub(in crate::store::wal) fn first_segment(&self) -> u32 {
         self.files.first()
@@ -57,21 +52,18 @@ impl Appender {
     pub(in crate::store::wal) fn removed(&mut self, bytes: u64) {
         self.bytes_on_disk = self.bytes_on_disk.saturating_sub(bytes);
         // There is room now.
-        self.full = None;
+        self.spares.ask_again();
     }
 
     /// Bytes that can be appended without asking the disk for more.
     pub(in crate::store::wal) fn room(&self) -> u64 {
-        let used = |current: &Current| current.end + self.pending.len() as u64;
-        let current = self.current.as_ref();
-        let here = current.map_or(0, |current| current.len.saturating_sub(used(current)));
         let header = frames::SEGMENT_HEADER as u64;
-        here + self.spare.as_ref().map_or(0, |spare| spare.len - header)
+        self.free() + self.spares.bytes().saturating_sub(header)
     }
 
     /// Let the next record go into a new segment.
     pub(in crate::store::wal) fn close_segment(&mut self, mono: u64) -> Result<(), DiskError> {
-        self.reserve(0, true, mono)?;
+        self.spares.need(self.segment_bytes, mono)?;
         self.roll()
     }
 }

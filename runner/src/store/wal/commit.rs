@@ -1,0 +1,118 @@
+//! The end of a batch: written, synced here or beside the writer, and told.
+
+use std::{io, path::Path, time::Instant};
+
+use sandhog_model::Now;
+
+use super::{
+    Durability,
+    flush::{Flush, Landed, News, Waiting},
+    writer::Writer,
+};
+use crate::{disk::DiskError, store::JobChange};
+
+impl Writer {
+    /// Write the batch, sync it when it has to be, and tell what changed.
+    ///
+    /// The order is what makes a burial whole: letters are durable before the log says so, and
+    /// are taken out only after the log does.
+    pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
+        let sync =
+            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
+        let unburied = std::mem::take(&mut self.batch.unburied);
+        let news = self.write(now)?;
+        if sync {
+            self.sync()?;
+        }
+        if !unburied.is_empty() {
+            match self.dead.remove(&unburied) {
+                Ok(_) => {}
+                // The log has said it; the next open takes the letters out.
+                Err(error) if error.is_full() => tracing::warn!(%error, "a letter stays listed"),
+                Err(error) => return Err(error),
+            }
+            self.dead.rewrite_behind();
+        }
+        self.ballast.hold(now.mono)?;
+        self.bell.tell(news);
+        Ok(())
+    }
+
+    /// Write the batch. Gives what is to be told once it is as safe as the setting says.
+    pub(super) fn write(&mut self, now: Now) -> Result<News, DiskError> {
+        self.dead.sync(self.durability != Durability::None)?;
+        self.appender.write()?;
+        self.batch.wants_sync = false;
+        self.batch.must_sync = false;
+        let listened = self.bell.changes.receiver_count() > 0;
+        let changed = self.batch.changed.drain(..).filter(|_| listened);
+        let changes = changed.filter_map(|id| {
+            let state = self.ledger.state(id, now.wall)?;
+            Some(JobChange { id, state })
+        });
+        Ok(News {
+            changes: changes.collect(),
+            readied: std::mem::take(&mut self.batch.readied),
+        })
+    }
+
+    /// Whether the batch needs nothing but a sync, and there is a thread for it.
+    pub(super) fn can_flush_beside(&self) -> bool {
+        self.flusher.is_some()
+            && (self.batch.wants_sync || self.batch.must_sync)
+            && self.batch.unburied.is_empty()
+            && self.durability == Durability::Commit
+    }
+
+    /// Have the written batch synced and answered beside this thread.
+    pub(super) fn flush_beside(&mut self, news: News, waiting: Vec<Waiting>) {
+        if let (Some(flusher), Some(file)) = (&mut self.flusher, self.appender.file()) {
+            self.flushing_to = self.appender.next_sequence();
+            flusher.send(Flush {
+                file,
+                news,
+                waiting,
+            });
+        }
+    }
+
+    /// Take the flush beside this thread back; with `wait`, also when it goes on. Whether none is
+    /// away now; the cause when it failed.
+    pub(super) fn land(&mut self, wait: bool) -> Result<bool, String> {
+        let flusher = self.flusher.as_mut();
+        match flusher.map_or(Landed::Idle, |flusher| flusher.land(wait)) {
+            Landed::Idle => Ok(true),
+            Landed::Away => Ok(false),
+            Landed::Synced(took) => {
+                self.appender.is_synced_to(self.flushing_to);
+                self.synced(took);
+                Ok(true)
+            }
+            // The bell has the cause already, unless the thread broke.
+            Landed::Failed => Err("a sync beside the writer broke off".to_owned()),
+        }
+    }
+
+    /// Sync the log.
+    pub(super) fn sync(&mut self) -> Result<(), DiskError> {
+        self.land(true).map_err(|cause| {
+            let file = self.appender.file();
+            let path = file
+                .as_ref()
+                .map_or(Path::new("the log"), |file| file.path());
+            DiskError::new("sync", path, &io::Error::other(cause))
+        })?;
+        if self.appender.is_unsynced() {
+            let before = Instant::now();
+            self.appender.sync()?;
+            self.synced(before.elapsed().as_micros() as u64);
+        }
+        Ok(())
+    }
+
+    fn synced(&mut self, took: u64) {
+        self.last_sync = Instant::now();
+        self.counters.syncs += 1;
+        self.counters.last_sync_us = took;
+    }
+}
