@@ -129,6 +129,8 @@ enum Stop {
     Later,
     /// A record of the first segment cannot be read or written anew.
     Stuck(StoreError),
+    /// The first segment is still the one that cannot be freed; that was said before.
+    StillStuck(u32),
 }
 
 struct Compactor {
@@ -158,6 +160,7 @@ impl Compactor {
                 Ok(()) => Rest::Done,
                 Err(Stop::Later) => Rest::Later,
                 Err(Stop::Stuck(error)) => self.stuck_by(&error),
+                Err(Stop::StillStuck(segment)) => Rest::Stuck(segment),
                 Err(Stop::Ended) => return,
             };
             again = matches!(rest, Rest::Later);
@@ -189,8 +192,7 @@ impl Compactor {
                 Err(stop) => return Err(stop),
             };
             if self.stuck == Some(front.segment) {
-                // Said before.
-                return Ok(());
+                return Err(Stop::StillStuck(front.segment));
             }
             if front.segment >= *up_to.get_or_insert(front.current) {
                 return Ok(());

@@ -141,6 +141,14 @@ impl Spares {
         self.ready.as_ref().map_or(0, |spare| spare.len)
     }
 
+    /// Why there is none, and none in the making: the disk was full.
+    pub(super) fn missing(&self) -> Option<DiskError> {
+        if self.ready.is_some() || self.making.is_some() {
+            return None;
+        }
+        self.full.as_ref().map(|(error, _)| error.clone())
+    }
+
     /// Something was removed: a disk that was full may not be any more.
     pub(super) fn ask_again(&mut self) {
         self.full = None;

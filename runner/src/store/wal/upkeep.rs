@@ -8,7 +8,6 @@ use super::{
     actor::{Actor, hold},
     compact::Compaction,
     layout,
-    room::Room,
     wish::{Anew, Ask, Front, Rest},
     writer::{Unstaged, WithLetter},
 };
@@ -195,21 +194,21 @@ impl Actor {
         Ok(changed)
     }
 
-    /// Whether there is as much room as new work needs. When the disk is full what is kept for
+    /// Whether the next segment is there, or in the making. When the disk is full what is kept for
     /// outcomes is used up, if what the first segment still holds fits, with an eighth of a segment
     /// left for them.
     fn may_write_anew(&mut self, now: Now) -> Result<(), StoreError> {
-        let error = match self.writer.appender.reserve(0, Room::NewWork, now.mono) {
-            Ok(()) => return Ok(()),
-            Err(error) => error,
+        let full = match self.writer.appender.spare_is_coming(now.mono) {
+            Ok(None) => return Ok(()),
+            Ok(Some(full)) => full,
+            Err(error) => return Err(self.unstaged(Unstaged::Poison(error.to_string()))),
         };
         let appender = &self.writer.appender;
         let needed = self.writer.live.bytes_in(appender.first_segment());
-        let fits = needed + needed / 4 + appender.segment_bytes() / 8 <= appender.room();
-        if error.is_full() && fits {
+        if needed + needed / 4 + appender.segment_bytes() / 8 <= appender.room() {
             return Ok(());
         }
-        Err(self.unstaged(self.writer.no_room(&error)))
+        Err(self.unstaged(self.writer.no_room(&full)))
     }
 
     /// Say, for good, that what lies before the first segment that holds a job's first record is

@@ -61,6 +61,15 @@ impl Appender {
         self.free() + self.spares.bytes().saturating_sub(header)
     }
 
+    /// See that the next segment is there or in the making. The disk's answer when it is full.
+    pub(in crate::store::wal) fn spare_is_coming(
+        &mut self,
+        mono: u64,
+    ) -> Result<Option<DiskError>, DiskError> {
+        self.spares.begin(self.segment_bytes, mono)?;
+        Ok(self.spares.missing())
+    }
+
     /// Let the next record go into a new segment.
     pub(in crate::store::wal) fn close_segment(&mut self, mono: u64) -> Result<(), DiskError> {
         self.spares.need(self.segment_bytes, mono)?;
