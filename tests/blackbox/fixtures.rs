@@ -129,7 +129,9 @@ impl Fixture {
                 assert_eq!(now, *told, "{key} of {shown}");
             }
         }
-        let letters = self.home.run(&["dead", "ls", "-o", "json"]).exits(0).rows();
+        let mut letters = self.home.run(&["dead", "ls", "-o", "json"]).exits(0).rows();
+        // An entry that cannot be read stays listed beside the letter that took its place.
+        letters.retain(|row| row["unreadable"].is_null());
         for (letter, told) in letters.iter().zip(self.said["letters"].as_array().unwrap()) {
             for (key, told) in told.as_object().unwrap() {
                 assert_eq!(letter[key], *told, "{key} of {letter}");

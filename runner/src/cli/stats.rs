@@ -7,7 +7,10 @@ use super::{
     session::{Session, ask},
     shapes, text,
 };
-use crate::api::{Request, RunnerStats, Stats};
+use crate::{
+    api::{Request, RunnerStats, Stats},
+    store::StoreStats,
+};
 
 pub(super) fn run(session: &mut Session<'_, '_>) -> Outcome<Exit> {
     let stats = ask!(session, Request::Stats, Stats);
@@ -51,6 +54,27 @@ fn shown(stats: &Stats) -> String {
         text::plain(&store.durability)
     );
     fields.push(("log", log));
+    fields.extend(upkeep(store));
+    // Without a runner the start was this command's.
+    if stats.runner.is_some() {
+        let writes = format!(
+            "{} and {} since the start, the last took {} µs",
+            text::count(store.appended, "record"),
+            text::count(store.syncs, "sync"),
+            store.last_sync_us
+        );
+        fields.push(("writes", writes));
+    }
+    fields.extend(at_start(store));
+    if let Some(why) = &store.poisoned {
+        fields.push(("takes nothing", text::plain(why).into_owned()));
+    }
+    text::fields(&fields)
+}
+
+/// What keeps the log short, and what went for it.
+fn upkeep(store: &StoreStats) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
     let mut needed = text::size(store.live_bytes);
     if store.freed_segments > 0 {
         needed += &format!(
@@ -67,16 +91,19 @@ fn shown(stats: &Stats) -> String {
         );
         fields.push(("forgotten", pruned));
     }
-    // Without a runner the start was this command's.
-    if stats.runner.is_some() {
-        let writes = format!(
-            "{} and {} since the start, the last took {} µs",
-            text::count(store.appended, "record"),
-            text::count(store.syncs, "sync"),
-            store.last_sync_us
+    if store.purged_letters > 0 {
+        let purged = format!(
+            "{} since the start, as the bounds in `[dead]` say",
+            text::count(store.purged_letters, "dead letter")
         );
-        fields.push(("writes", writes));
+        fields.push(("purged", purged));
     }
+    fields
+}
+
+/// What the start found and put right.
+fn at_start(store: &StoreStats) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
     if store.torn_tail_bytes > 0 {
         let tail = format!(
             "{} never acknowledged were cut away at the start, and kept aside",
@@ -92,10 +119,7 @@ fn shown(stats: &Stats) -> String {
         );
         fields.push(("taken over", taken));
     }
-    if let Some(why) = &store.poisoned {
-        fields.push(("takes nothing", text::plain(why).into_owned()));
-    }
-    text::fields(&fields)
+    fields
 }
 
 fn running(runner: &RunnerStats) -> String {

@@ -20,7 +20,7 @@ fn crashed_take_over(both: &SimDisk, stage: &Stage, at: u64) -> (SimDisk, bool) 
     disk.kill_at(at);
     let mut stage = stage.moved_to(&disk);
     // Whatever the setting: no record is left where only the system's memory has it.
-    if at % 2 == 0 {
+    if at.is_multiple_of(2) {
         stage.options.durability = Durability::None;
     }
     drop(stage.try_open());
