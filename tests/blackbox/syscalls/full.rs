@@ -51,10 +51,11 @@ fn t9_a_full_disk_refuses_new_jobs_until_there_is_room_again() {
     let home = strace::home();
     let spare = strace::log(&home).join("spare.tmp");
     let spare = spare.to_str().expect("UTF-8");
-    // A spare is written twice, zeros and then its header; the fifth write is the third one's zeros.
-    // Each try for room meets the fault once, and the next comes half a second later.
-    let fault = "--inject=pwrite64:error=ENOSPC:when=5..8";
-    let mut traced = Traced::start(&home, &["-P", spare, "--trace=pwrite64", fault]);
+    // The first spare is made when it is needed, the others ahead on a thread of their own, and
+    // faults are counted by thread. Each try for room meets the fault once, and the next comes half
+    // a second later.
+    let fault = "--inject=openat:error=ENOSPC:when=2..5";
+    let mut traced = Traced::start(&home, &["-P", spare, "--trace=openat", fault]);
     assert!(traced.ready(), "{}", traced.said());
     let mut promised = Promised::default();
     fill(&mut promised, |words| home.run(words), || {});

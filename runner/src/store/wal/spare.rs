@@ -1,14 +1,15 @@
 //! What is made ready before it is needed: the next segment, and room for letters on a full disk.
 //!
 //! Filling a segment with zeros takes long enough to be felt in an answer, so a thread of its own
-//! does it while the segment before is filled. The thread lives as long as that takes, and ends
-//! with the log at the latest, so that nothing is written in a directory that was let go.
+//! does it while the segment before is filled. It ends with the log, so that nothing is written in a
+//! directory that was let go.
 
 use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::JoinHandle,
 };
@@ -34,30 +35,83 @@ pub(super) struct Spares {
     /// Whether a thread makes it.
     ahead: bool,
     ready: Option<Spare>,
-    making: Option<Making>,
+    maker: Option<Maker>,
     /// The disk was full, and is asked again from this instant of the steady clock on.
     full: Option<(DiskError, u64)>,
 }
 
-struct Making {
-    thread: JoinHandle<Result<Spare, DiskError>>,
+/// The thread that makes spares, one at a time.
+struct Maker {
+    /// Of how many bytes.
+    to: Option<SyncSender<u64>>,
+    back: Receiver<Result<Spare, DiskError>>,
+    busy: bool,
     give_up: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
 }
 
-impl Making {
-    fn ended(self) -> Result<Spare, DiskError> {
-        self.thread
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+impl Maker {
+    fn start(disk: Arc<dyn Disk>, dir: PathBuf) -> std::io::Result<Self> {
+        let (to, wanted) = sync_channel(1);
+        let (made, back) = sync_channel(1);
+        let give_up = Arc::new(AtomicBool::new(false));
+        let stop = give_up.clone();
+        let thread = std::thread::Builder::new()
+            .name("segment".to_owned())
+            .spawn(move || {
+                for len in wanted {
+                    if made.send(prepare(&*disk, &dir, len, &stop)).is_err() {
+                        return;
+                    }
+                }
+            })?;
+        Ok(Self {
+            to: Some(to),
+            back,
+            busy: false,
+            give_up,
+            thread: Some(thread),
+        })
+    }
+
+    fn begin(&mut self, len: u64) {
+        // A thread that broke is found when its work is wanted.
+        self.busy = self.to.as_ref().is_some_and(|to| to.send(len).is_ok());
+    }
+
+    /// What was made, if it is there by now.
+    fn made(&mut self) -> Option<Result<Spare, DiskError>> {
+        match self.back.try_recv() {
+            Ok(made) => {
+                self.busy = false;
+                Some(made)
+            }
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(self.broke())),
+        }
+    }
+
+    /// What is in the making, waited for.
+    fn wait(&mut self) -> Result<Spare, DiskError> {
+        let made = self.back.recv();
+        self.busy = false;
+        made.unwrap_or_else(|_| Err(self.broke()))
+    }
+
+    fn broke(&mut self) -> DiskError {
+        self.busy = false;
+        let cause = std::io::Error::other("the thread that makes it broke off");
+        DiskError::new("make", Path::new("the next segment"), &cause)
     }
 }
 
-impl Drop for Spares {
+impl Drop for Maker {
     fn drop(&mut self) {
-        if let Some(making) = self.making.take() {
-            making.give_up.store(true, Ordering::Relaxed);
+        self.give_up.store(true, Ordering::Relaxed);
+        self.to = None;
+        if let Some(thread) = self.thread.take() {
             // Left half filled; the next open removes it.
-            let _ = making.thread.join();
+            let _ = thread.join();
         }
     }
 }
@@ -70,7 +124,7 @@ impl Spares {
             dir: dir.to_path_buf(),
             ahead,
             ready: None,
-            making: None,
+            maker: None,
             full: None,
         }
     }
@@ -81,34 +135,33 @@ impl Spares {
         if self.ready.is_some() {
             return Ok(());
         }
-        match &self.making {
-            Some(making) if !making.thread.is_finished() => return Ok(()),
-            Some(_) => return self.finish(mono),
-            None if self.waits(mono) => return Ok(()),
-            None => {}
+        if let Some(maker) = self.maker.as_mut().filter(|maker| maker.busy) {
+            return match maker.made() {
+                Some(made) => self.keep(made, mono),
+                None => Ok(()),
+            };
         }
-        if !self.ahead {
-            let made = prepare(&*self.disk, &self.dir, len, &AtomicBool::new(false));
-            return self.keep(made, mono);
+        if self.waits(mono) {
+            return Ok(());
         }
-        let give_up = Arc::new(AtomicBool::new(false));
-        let (disk, dir, stop) = (self.disk.clone(), self.dir.clone(), give_up.clone());
-        let thread = std::thread::Builder::new()
-            .name("segment".to_owned())
-            .spawn(move || prepare(&*disk, &dir, len, &stop));
-        match thread {
-            Ok(thread) => self.making = Some(Making { thread, give_up }),
-            // Made when it is needed.
-            Err(error) => tracing::warn!(%error, "no thread for the next segment"),
+        if self.ahead && self.maker.is_none() {
+            match Maker::start(self.disk.clone(), self.dir.clone()) {
+                Ok(maker) => self.maker = Some(maker),
+                // Made here, as long as there is none.
+                Err(error) => tracing::warn!(%error, "no thread for the next segment"),
+            }
         }
-        Ok(())
+        if let Some(maker) = &mut self.maker {
+            maker.begin(len);
+            return Ok(());
+        }
+        let made = prepare(&*self.disk, &self.dir, len, &AtomicBool::new(false));
+        self.keep(made, mono)
     }
 
     /// A spare of at least `wanted` bytes, waited for when it is in the making.
     pub(super) fn need(&mut self, wanted: u64, mono: u64) -> Result<(), DiskError> {
-        if self.making.is_some() {
-            self.finish(mono)?;
-        }
+        self.finish(mono)?;
         if self.ready.as_ref().is_some_and(|spare| spare.len >= wanted) {
             return Ok(());
         }
@@ -143,7 +196,8 @@ impl Spares {
 
     /// Why there is none, and none in the making: the disk was full.
     pub(super) fn missing(&self) -> Option<DiskError> {
-        if self.ready.is_some() || self.making.is_some() {
+        let is_made = self.maker.as_ref().is_some_and(|maker| maker.busy);
+        if self.ready.is_some() || is_made {
             return None;
         }
         self.full.as_ref().map(|(error, _)| error.clone())
@@ -164,8 +218,11 @@ impl Spares {
     }
 
     fn finish(&mut self, mono: u64) -> Result<(), DiskError> {
-        match self.making.take() {
-            Some(making) => self.keep(making.ended(), mono),
+        match self.maker.as_mut().filter(|maker| maker.busy) {
+            Some(maker) => {
+                let made = maker.wait();
+                self.keep(made, mono)
+            }
             None => Ok(()),
         }
     }
