@@ -17,6 +17,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use report::Report;
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const USAGE: &str = "\
 usage: cargo xtask bench store [--jobs N] [--rounds N] [--only PART] [--dir FOLDER] [--json FILE]
 

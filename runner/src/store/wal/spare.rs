@@ -18,7 +18,7 @@ use super::layout;
 use crate::disk::{Disk, DiskError, DiskFile, OpenMode};
 
 /// Bytes zeroed at once.
-const ZEROS: usize = 1 << 20;
+const ZEROS: usize = 512 << 10;
 /// Milliseconds after which a full disk is asked for room again: each try writes until it fails.
 const FULL_MS: u64 = 500;
 
@@ -265,12 +265,16 @@ fn prepare(
 }
 
 /// Fill a spare up to `len` bytes, and sync it. Without room it is left as long as it got.
+///
+/// Each part is synced by itself: all at once they would hold up the log's own sync, of which the
+/// device does one after the other, for as long as they take.
 fn extend(spare: &mut Spare, len: u64, give_up: &AtomicBool) -> Result<(), DiskError> {
     let zeros = vec![0; ZEROS.min(len.saturating_sub(spare.len) as usize)];
     while spare.len < len && !give_up.load(Ordering::Relaxed) {
         let more = zeros.len().min((len - spare.len) as usize);
         spare.file.write_at(spare.len, &zeros[..more])?;
+        spare.file.sync()?;
         spare.len += more as u64;
     }
-    spare.file.sync()
+    Ok(())
 }
