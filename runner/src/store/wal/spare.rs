@@ -12,6 +12,7 @@ use std::{
         mpsc::{Receiver, SyncSender, TryRecvError, sync_channel},
     },
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use super::layout;
@@ -19,6 +20,8 @@ use crate::disk::{Disk, DiskError, DiskFile, OpenMode};
 
 /// Bytes zeroed at once.
 const ZEROS: usize = 512 << 10;
+/// A sync that takes longer is one of a slow device.
+const SLOW: Duration = Duration::from_millis(20);
 /// Milliseconds after which a full disk is asked for room again: each try writes until it fails.
 const FULL_MS: u64 = 500;
 
@@ -267,14 +270,20 @@ fn prepare(
 /// Fill a spare up to `len` bytes, and sync it. Without room it is left as long as it got.
 ///
 /// Each part is synced by itself: all at once they would hold up the log's own sync, of which the
-/// device does one after the other, for as long as they take.
+/// device does one after the other, for as long as they take. A device that takes long for each
+/// gets the rest at once.
 fn extend(spare: &mut Spare, len: u64, give_up: &AtomicBool) -> Result<(), DiskError> {
     let zeros = vec![0; ZEROS.min(len.saturating_sub(spare.len) as usize)];
+    let mut in_parts = true;
     while spare.len < len && !give_up.load(Ordering::Relaxed) {
         let more = zeros.len().min((len - spare.len) as usize);
         spare.file.write_at(spare.len, &zeros[..more])?;
-        spare.file.sync()?;
         spare.len += more as u64;
+        if in_parts && spare.len < len {
+            let begun = Instant::now();
+            spare.file.sync()?;
+            in_parts = begun.elapsed() < SLOW;
+        }
     }
-    Ok(())
+    spare.file.sync()
 }
