@@ -109,6 +109,15 @@ pub struct DeadStore {
     rewriter: Mutex<Option<JoinHandle<()>>>,
 }
 
+/// About how many bytes a letter takes in the file, in whole blocks of a disk.
+pub(in crate::store) fn letter_bytes(letter: &Letter) -> u64 {
+    let body = frames::encode_entry(&DeadEntry::Letter(Box::new(letter.clone())));
+    (frames::framed_len(body.len()) as u64).next_multiple_of(BLOCK)
+}
+
+/// Bytes of a disk's block, as most have it.
+const BLOCK: u64 = 4096;
+
 /// Where a data directory keeps its dead letters.
 #[must_use]
 pub fn dir(data: &Path) -> PathBuf {

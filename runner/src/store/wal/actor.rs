@@ -51,11 +51,13 @@ impl Actor {
     pub(super) fn run(mut self, inbox: Inbox) {
         self.look_after(self.writer.clock.now());
         let closing = self.serve(&inbox);
-        drop(inbox);
-        self.upkeep.compaction = None;
         self.land(true);
         self.commit(self.writer.clock.now());
         self.land(true);
+        // Whatever the compaction's thread asked is answered, or dropped with the inbox; only then
+        // is its end waited for.
+        drop(inbox);
+        self.upkeep.compaction = None;
         if self.refusal().is_none()
             && self.writer.durability != Durability::None
             && let Err(error) = self.writer.sync()

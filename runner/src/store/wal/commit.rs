@@ -33,7 +33,6 @@ impl Writer {
             }
             self.dead.rewrite_behind();
         }
-        self.ballast.hold(now.mono)?;
         self.bell.tell(news);
         Ok(())
     }

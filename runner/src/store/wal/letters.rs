@@ -51,7 +51,7 @@ impl Writer {
         // Room for the record first: a letter without one is an import cut in half.
         self.reserve(body.len(), room, now.mono)?;
         if !is_there {
-            self.bury(&letter, now.mono)?;
+            self.bury(&letter)?;
         }
         self.stage(record.event, WithLetter::IsThere, now)?;
         Ok(())

@@ -5,7 +5,6 @@
 //! sockets or workers.
 
 mod actor;
-mod ballast;
 mod carry;
 mod check;
 mod commit;

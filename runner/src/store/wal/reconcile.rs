@@ -39,7 +39,7 @@ pub(super) fn reconcile(
     let failed = |error: crate::disk::DiskError| Unstaged::Poison(error.to_string());
     // Before any letter is written: the latest entry of an id wins.
     writer.dead.remove(&gone).map_err(failed)?;
-    write_missing_letters(writer, now)?;
+    write_missing_letters(writer)?;
     for (id, token) in writer.ledger.leases() {
         match writer.carry_out(Command::Lose { id, token }, now) {
             Ok(_) => {}
@@ -138,7 +138,7 @@ fn burial(letter: Letter) -> Option<Event> {
 
 /// A dead job without a letter: its letter was damaged, or power took it in a setting that does not
 /// sync. The log still has all of it.
-fn write_missing_letters(writer: &mut Writer, now: Now) -> Result<(), Unstaged> {
+fn write_missing_letters(writer: &mut Writer) -> Result<(), Unstaged> {
     let missing: Vec<JobId> = writer
         .ledger
         .seen(None)
@@ -151,7 +151,7 @@ fn write_missing_letters(writer: &mut Writer, now: Now) -> Result<(), Unstaged> 
         match writer.letter_from_log(id) {
             Ok(Some(letter)) => {
                 tracing::warn!(%id, "a dead letter was missing and is written again from the log");
-                writer.bury(&letter, now.mono)?;
+                writer.bury(&letter)?;
             }
             Ok(None) => {}
             Err(error) => tracing::warn!(%id, %error, "a missing dead letter cannot be rebuilt"),

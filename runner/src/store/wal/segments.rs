@@ -229,13 +229,17 @@ impl Appender {
         if frame + kept <= free {
             return self.spares.begin(self.segment_bytes, mono);
         }
-        let wanted = if frame <= free {
-            self.segment_bytes
+        // What fits is written here, and only what is kept has to be there.
+        let least = if frame <= free {
+            frame + kept - free
         } else {
-            let least = frames::SEGMENT_HEADER as u64 + frame + kept;
-            self.segment_bytes.max(least)
+            frames::SEGMENT_HEADER as u64 + frame + kept
         };
-        self.spares.need(wanted, mono)
+        match self.spares.need(self.segment_bytes.max(least), mono) {
+            // One that gave room away is shorter than others, and does as well.
+            Err(full) if full.is_full() && self.spares.bytes() >= least => Ok(()),
+            other => other,
+        }
     }
 
     /// Bytes left in the current segment.

@@ -192,6 +192,21 @@ impl Spares {
         }
     }
 
+    /// Give back so many bytes of the spare that is there, if it keeps `least`. It grows again when
+    /// a segment is made of it and there is room.
+    pub(super) fn lend(&mut self, bytes: u64, least: u64) -> Result<bool, DiskError> {
+        let Some(spare) = self
+            .ready
+            .as_mut()
+            .filter(|spare| spare.len >= bytes + least)
+        else {
+            return Ok(false);
+        };
+        spare.file.truncate(spare.len - bytes)?;
+        spare.len -= bytes;
+        Ok(true)
+    }
+
     /// Bytes of the spare that is there.
     pub(super) fn bytes(&self) -> u64 {
         self.ready.as_ref().map_or(0, |spare| spare.len)

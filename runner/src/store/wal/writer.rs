@@ -9,7 +9,6 @@ use sandhog_model::{
 
 use super::{
     Durability, WalOptions,
-    ballast::Ballast,
     flush::{Bell, Flusher},
     history::History,
     live::Live,
@@ -65,7 +64,6 @@ pub(super) struct Writer {
     pub(super) live: Live,
     pub(super) appender: Appender,
     pub(super) dead: Arc<DeadStore>,
-    pub(super) ballast: Ballast,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) durability: Durability,
@@ -122,14 +120,11 @@ impl Writer {
         appender: Appender,
         dead: Arc<DeadStore>,
     ) -> Self {
-        let letters = dead::dir(&options.data);
-        let reserve = options.segment_bytes / 4;
         Self {
             ledger,
             live,
             appender,
             dead,
-            ballast: Ballast::new(options.disk.clone(), &letters, reserve),
             clock: options.clock.clone(),
             entropy: options.entropy.clone(),
             durability: options.durability,
@@ -186,7 +181,7 @@ impl Writer {
         if letter == WithLetter::Write
             && let Some(letter) = self.letter_of(&record.event).map_err(Unstaged::Refused)?
         {
-            self.bury(&letter, now.mono)?;
+            self.bury(&letter)?;
         }
         if self.appender.will_roll(body.len()) {
             // A segment's end is synced there: never beside another sync of the same file.
@@ -218,15 +213,22 @@ impl Writer {
         })
     }
 
-    /// Write a letter, on a full disk in the room that is kept for letters. Without that the job goes
-    /// on as it was, and whoever reported on it tries again.
-    pub(super) fn bury(&mut self, letter: &Letter, mono: u64) -> Result<(), Unstaged> {
+    /// Write a letter, on a full disk in room that the log gives back. Without that the job goes on as
+    /// it was, and whoever reported on it tries again.
+    pub(super) fn bury(&mut self, letter: &Letter) -> Result<(), Unstaged> {
         let staged = match self.dead.stage(letter) {
             Err(error) if error.kind == io::ErrorKind::FileTooLarge => {
                 let why = format!("{error}: the job and its last attempts have more than 16 MiB");
                 return Err(Unstaged::Refused(Rejected::Invalid(why).into()));
             }
-            Err(error) if error.is_full() && self.ballast.release(mono) => self.dead.stage(letter),
+            Err(error) if error.is_full() => {
+                let bytes = dead::letter_bytes(letter);
+                match self.appender.lend(bytes) {
+                    Ok(true) => self.dead.stage(letter),
+                    Ok(false) => Err(error),
+                    Err(error) => Err(error),
+                }
+            }
             staged => staged,
         };
         staged.map_err(|error| Unstaged::of(&error, letter_room))

@@ -61,6 +61,23 @@ impl Appender {
         self.free() + self.spares.bytes().saturating_sub(header)
     }
 
+    /// Give room back to the disk for what has to be written elsewhere: from the spare, else from the
+    /// end of the current segment. An eighth of a segment stays. Whether there was as much to give.
+    pub(in crate::store::wal) fn lend(&mut self, bytes: u64) -> Result<bool, DiskError> {
+        let least = self.segment_bytes / 8;
+        if self.spares.lend(bytes, least)? {
+            return Ok(true);
+        }
+        let has_room = self.free() >= bytes + least;
+        let Some(current) = self.current.as_mut().filter(|_| has_room) else {
+            return Ok(false);
+        };
+        current.file.truncate(current.len - bytes)?;
+        current.len -= bytes;
+        self.bytes_on_disk -= bytes;
+        Ok(true)
+    }
+
     /// See that the next segment is there or in the making. The disk's answer when it is full.
     pub(in crate::store::wal) fn spare_is_coming(
         &mut self,
