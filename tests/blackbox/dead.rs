@@ -188,6 +188,29 @@ fn the_bounds_of_the_settings_hold_and_a_purge_by_hand_takes_its_own() {
 }
 
 #[test]
+fn whoever_only_looks_deletes_nothing_whatever_the_settings_say() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let runner = home.start();
+    let buried = bury(&home, 3);
+    let done = home.enqueue(&["echo", "done"]);
+    home.job_in(&done, "completed");
+    assert!(runner.terminate().success());
+    home.write_config("[dead]\nmax_letters = 1\n[store]\nmax_completed = 0\n");
+    assert_eq!(letters(&home).len(), 3, "{buried:?}");
+    let dry = home.run(&["dead", "purge", "--dry-run"]).exits(0);
+    assert!(
+        dry.stderr.contains("2 letters would be purged"),
+        "{}",
+        dry.stderr
+    );
+    for words in [["queue", "ls"], ["job", "ls"], ["dead", "ls"]] {
+        let _ = home.run(&words).exits(0);
+    }
+    assert_eq!(letters(&home).len(), 3, "looked at without a runner");
+    assert_eq!(home.job(&done)["state"], "completed");
+}
+
+#[test]
 fn a_broken_letter_is_listed_seen_and_deleted_by_its_place() {
     let home = Home::with(SANDHOG, &["misbehave"]);
     let runner = home.start();

@@ -10,14 +10,20 @@ use crate::{
     config::Config,
     engine::door_defaults,
     plugin::Catalog,
-    store::{lock::LockError, wal},
+    store::{LetterBounds, lock::LockError, wal},
 };
 
 /// Open the directory without an engine. What handlers propose is not known here: jobs get it when
 /// an attempt runs.
+///
+/// Nothing is forgotten here, whatever the settings say: who only wants to look must not delete, and
+/// the settings may be those of another directory. A runner forgets, and `dead purge` when asked to.
 pub(super) fn open(config: &Config) -> Result<Ctx, OpenError> {
     let opened = wal::open(wal::WalOptions {
         passing: true,
+        letters: LetterBounds::default(),
+        keep_ended_ms: None,
+        max_ended: None,
         ..wal_options(config, "a sandhog command")
     });
     let store = opened.map_err(|error| match error {

@@ -78,8 +78,13 @@ fn shown(check: &LogCheck) -> String {
             )
         })
         .collect();
+    // Reading a log ends at its first damage; a repair reads on.
+    let up_to = match check.findings.iter().any(|finding| finding.damage) {
+        true => " up to the first damage",
+        false => "",
+    };
     lines.push(format!(
-        "{} in {} ({}), {}, {}",
+        "{} in {} ({}){up_to}, {}, {}",
         text::count(check.records, "record"),
         text::count(check.segments, "segment"),
         text::size(check.bytes),

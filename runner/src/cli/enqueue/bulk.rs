@@ -102,7 +102,12 @@ pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) 
             "{} of {jobs} jobs were enqueued: their ids were printed",
             printer.printed
         );
-        return Err(about(fault, path, &done));
+        let mut fault = about(fault, path, &done);
+        if printer.printed > 0 {
+            // Whoever sends all of it again would enqueue these twice.
+            fault.exit = Exit::Failed;
+        }
+        return Err(fault);
     }
     let done = text::count(printer.printed as u64, "job");
     session.note(&format!("{done} enqueued"));
@@ -217,7 +222,7 @@ impl Chunk {
                     let fault = Fault::from(error.clone());
                     refused.get_or_insert(Fault::new(
                         fault.exit,
-                        anyhow!("line {line} is refused: {error}"),
+                        anyhow!("line {line} was not taken: {error}"),
                     ));
                 }
             }
