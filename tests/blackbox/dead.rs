@@ -206,6 +206,10 @@ fn whoever_only_looks_deletes_nothing_whatever_the_settings_say() {
     for words in [["queue", "ls"], ["job", "ls"], ["dead", "ls"]] {
         let _ = home.run(&words).exits(0);
     }
+    for filter in ["--queue", "--kind", "--failure", "--digest", "--text"] {
+        // What a script says whose variable was never set.
+        let _ = home.run(&["dead", "rm", filter, ""]).exits(2);
+    }
     assert_eq!(letters(&home).len(), 3, "looked at without a runner");
     assert_eq!(home.job(&done)["state"], "completed");
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use sandhog_model::UnixMs;
 
 use super::super::{args::Paging, session::wall, when};
@@ -11,21 +11,27 @@ use crate::{
     store::{DeadFilter, LetterName},
 };
 
+/// A filter that says something. An empty one fits every letter, and comes from a script whose
+/// variable was never set.
+fn said() -> NonEmptyStringValueParser {
+    NonEmptyStringValueParser::new()
+}
+
 /// Which dead letters.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Only those that fit")]
 pub(in crate::cli) struct Filters {
     /// From this queue
-    #[arg(long)]
+    #[arg(long, value_parser = said())]
     pub(super) queue: Option<String>,
     /// Of this kind
-    #[arg(long)]
+    #[arg(long, value_parser = said())]
     pub(super) kind: Option<String>,
     /// Whose last attempt failed so: `error`, `timeout`, `trap:unreachable`, or all of a family such as `trap`
-    #[arg(long, value_name = "FAILURE")]
+    #[arg(long, value_name = "FAILURE", value_parser = said())]
     pub(super) failure: Option<String>,
     /// Whose last attempt ran on a component with a SHA-256 that begins so
-    #[arg(long, value_name = "HEX")]
+    #[arg(long, value_name = "HEX", value_parser = said())]
     pub(super) digest: Option<String>,
     /// That died at this instant or later: `2h` ago, or 2030-01-31T08:00:00Z
     #[arg(long, value_name = "WHEN", value_parser = when::past)]
@@ -35,7 +41,7 @@ pub(in crate::cli) struct Filters {
     pub(super) until: Option<UnixMs>,
     /// With this text, upper or lower case, in the last failure's cause, code, kind, hint or panic, in the job's
     /// kind, or in the payload of a letter of up to 64 KiB
-    #[arg(long)]
+    #[arg(long, value_parser = said())]
     pub(super) text: Option<String>,
     /// That cannot be read
     #[arg(long)]
