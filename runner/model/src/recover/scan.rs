@@ -127,12 +127,6 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// What the segment says of itself, when its header is sound and the expected one.
-    #[must_use]
-    pub fn header(&self) -> Option<&SegmentHeader> {
-        self.header.as_ref()
-    }
-
     /// Read what was not read yet, and tell how it ended.
     #[must_use]
     pub fn finish(mut self) -> End {

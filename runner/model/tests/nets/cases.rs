@@ -228,6 +228,7 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("claim", claim("k")),
         ("claim of other kinds", claim("other")),
         ("checkpoint", checkpoint(1)),
+        ("checkpoint as large as may be", checkpoint(1 << 20)),
         ("checkpoint too large", checkpoint((1 << 20) + 1)),
         ("lose", lose(token)),
         ("lose, other token", lose(Token(9))),

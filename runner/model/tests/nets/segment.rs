@@ -203,6 +203,12 @@ fn a_segment_whose_creation_was_not_finished_is_cut_only_as_the_last() {
         };
         assert!(matches!(read(bytes, closed).1.ending, Ending::Refused(_)));
     }
+    // More than a header was written behind none: it was in use.
+    for header in [&[0; 48][..], &[9; 48]] {
+        let used = [header, &[7; 100]].concat();
+        let end = read(&used, expected()).1;
+        assert!(matches!(end.ending, Ending::Refused(_)), "{:?}", end.ending);
+    }
 }
 
 #[test]
