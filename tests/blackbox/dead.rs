@@ -193,7 +193,7 @@ fn whoever_only_looks_deletes_nothing_whatever_the_settings_say() {
     let runner = home.start();
     let buried = bury(&home, 3);
     let done = home.enqueue(&["echo", "done"]);
-    home.job_in(&done, "completed");
+    let _ = home.job_in(&done, "completed");
     assert!(runner.terminate().success());
     home.write_config("[dead]\nmax_letters = 1\n[store]\nmax_completed = 0\n");
     assert_eq!(letters(&home).len(), 3, "{buried:?}");
@@ -236,6 +236,9 @@ fn a_broken_letter_is_listed_seen_and_deleted_by_its_place() {
         .as_str()
         .expect("a name")
         .to_owned();
+    let shown = home.run(&["dead", "show", &name]).exits(2);
+    assert!(shown.stderr.contains("--raw"), "{}", shown.stderr);
+    let _ = home.run(&["dead", "show", "@7"]).exits(4);
     let raw = home
         .run(&["dead", "show", "--raw", &name, "-o", "json"])
         .exits(0);

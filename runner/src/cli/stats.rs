@@ -84,6 +84,11 @@ fn upkeep(store: &StoreStats) -> Vec<(&'static str, String)> {
         );
     }
     fields.push(("needed of it", needed));
+    if let Some(segment) = store.stuck_segment {
+        let stuck =
+            format!("segment {segment} cannot be freed, so the log grows: see `sandhog log check`");
+        fields.push(("cannot shrink", stuck));
+    }
     if store.pruned_jobs > 0 {
         let pruned = format!(
             "{} since the start, as `store.keep_completed` and `store.max_completed` say",

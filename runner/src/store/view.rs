@@ -170,6 +170,9 @@ pub struct StoreStats {
     /// Their bytes.
     #[serde(default)]
     pub reclaimed_bytes: u64,
+    /// The first segment, when it cannot be freed: the log grows until that is mended.
+    #[serde(default)]
+    pub stuck_segment: Option<u32>,
 }
 
 /// The short of a failure.

@@ -19,12 +19,27 @@ pub(super) async fn count(ctx: &Ctx, filter: DeadFilter, cursor: Option<String>)
 }
 
 pub(super) async fn letter(ctx: &Ctx, id: JobId, logs: bool) -> Reply {
-    let letter = ctx.store.letter(id).await?;
-    let mut letter = letter.ok_or_else(|| missing(LetterName::Job(id)))?;
+    let Some(mut letter) = ctx.store.letter(id).await? else {
+        return Err(no_letter(ctx, LetterName::Job(id)).await?);
+    };
     if !logs {
         keep_latest_logs(&mut letter.attempts);
     }
     Ok(Response::Letter(Box::new(letter)))
+}
+
+/// Why there is no letter to show: none has that name, or it cannot be read.
+async fn no_letter(ctx: &Ctx, name: LetterName) -> Result<ApiError, ApiError> {
+    let raw = ctx.store.raw_letter(name).await?;
+    Ok(match raw.and_then(|raw| raw.unreadable) {
+        Some(why) => ApiError::new(
+            ErrorCode::Damaged,
+            format!(
+                "the letter {name} cannot be read: {why}; see its bytes with `dead show --raw`"
+            ),
+        ),
+        None => missing(name),
+    })
 }
 
 pub(super) async fn raw(ctx: &Ctx, name: LetterName) -> Reply {

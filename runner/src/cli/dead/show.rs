@@ -25,6 +25,8 @@ pub(super) fn run(
     payload: usize,
 ) -> Outcome<Exit> {
     let LetterName::Job(id) = name else {
+        // Only what cannot be read has a place for a name.
+        ask!(session, Request::RawLetter { name }, RawLetter);
         return Err(Fault::usage(format!(
             "the letter {name} cannot be read: see its bytes with --raw"
         )));

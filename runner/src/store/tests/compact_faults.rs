@@ -184,6 +184,7 @@ fn a_record_that_rotted_stops_the_compaction_and_is_not_trimmed_away() {
     store.compacted();
     let told = stats(&*store);
     assert_eq!((told.freed_segments, told.poisoned), (0, None));
+    assert_eq!(told.stuck_segment, Some(1), "it is told, not only logged");
     assert!(disk.bytes(&segment).is_some());
     for id in &cold[1..] {
         assert_eq!(state(&*store, *id), Some(State::Available));

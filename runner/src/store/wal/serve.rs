@@ -220,6 +220,7 @@ impl Actor {
             pruned_jobs: counters.pruned,
             freed_segments: counters.freed_segments,
             reclaimed_bytes: counters.reclaimed_bytes,
+            stuck_segment: self.upkeep.stuck_segment(),
         }
     }
 }

@@ -60,6 +60,14 @@ impl Upkeep {
         }
     }
 
+    /// The segment that the compaction's thread cannot free.
+    pub(super) fn stuck_segment(&self) -> Option<u32> {
+        match self.phase {
+            Phase::Stuck(segment) => Some(segment),
+            Phase::Asleep | Phase::Awake | Phase::Resting => None,
+        }
+    }
+
     /// Look at the age of what ended, after this batch.
     pub(super) fn age_is_due(&mut self) {
         self.by_age = true;

@@ -231,17 +231,25 @@ impl Author {
         };
         let (id, token) = (leased.job.id, leased.token);
         let bytes = vec![chance.next() as u8; chance.below(900) as usize];
-        let known = self.checkpoints.entry(id);
-        let known = known.or_insert_with(|| vec![leased.checkpoint.clone()]);
+        // What the lease says was true when it was given; it may be one that was lost since.
+        let before = self.checkpoints.get(&id).cloned();
+        let mut known = before.clone().unwrap_or_default();
         known.push(Some(bytes.clone()));
-        match wait(store.checkpoint(id, token, bytes.clone())) {
-            Ok(()) => *known = vec![Some(bytes)],
-            Err(StoreError::Rejected(_)) => {
-                known.pop();
-            }
-            Err(error) => return Err(error),
+        let answer = wait(store.checkpoint(id, token, bytes.clone()));
+        let after = match &answer {
+            Ok(()) => Some(vec![Some(bytes)]),
+            Err(StoreError::Rejected(_)) => before,
+            // It may have been kept or not; without one before nothing is known.
+            Err(_) => before.map(|_| known),
+        };
+        match after {
+            Some(known) => drop(self.checkpoints.insert(id, known)),
+            None => drop(self.checkpoints.remove(&id)),
         }
-        Ok(())
+        match answer {
+            Ok(()) | Err(StoreError::Rejected(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     fn amend(&mut self, store: &dyn Store, chance: &mut Chance) -> Result<(), StoreError> {
