@@ -236,7 +236,7 @@ fn a_broken_letter_is_listed_seen_and_deleted_by_its_place() {
         .as_str()
         .expect("a name")
         .to_owned();
-    let shown = home.run(&["dead", "show", &name]).exits(2);
+    let shown = home.run(&["dead", "show", &name]).exits(1);
     assert!(shown.stderr.contains("--raw"), "{}", shown.stderr);
     let _ = home.run(&["dead", "show", "@7"]).exits(4);
     let raw = home
