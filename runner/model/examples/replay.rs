@@ -4,8 +4,8 @@
 use std::{error::Error, hint::black_box, io::Write as _, time::Instant};
 
 use sandhog_model::{
-    Event, IdMint, KindDefaults, Ledger, NewJob, Record, RecordAt, Slim, UnixMs,
-    codec::{FrameHead, Seal, SegmentHeader, decode_record, decode_slim, encode_record},
+    Event, IdMint, KindDefaults, Ledger, NewJob, Record, RecordAt, UnixMs,
+    codec::{FORMAT, FrameHead, Seal, SegmentHeader, decode_record, decode_slim, encode_record},
     recover::{Expected, Scan},
 };
 
@@ -15,7 +15,7 @@ const LOG: u128 = 7;
 /// One segment with a record for each job.
 fn segment() -> Result<Vec<u8>, Box<dyn Error>> {
     let header = SegmentHeader {
-        format: 2,
+        format: FORMAT,
         log: LOG,
         segment: 1,
         first_sequence: 1,
@@ -31,10 +31,9 @@ fn segment() -> Result<Vec<u8>, Box<dyn Error>> {
             payload: vec![7; 256],
             ..NewJob::default()
         };
-        let id = mint.next(
-            now,
-            u128::from(sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15)),
-        );
+        let id = mint.next(now, || {
+            u128::from(sequence.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+        });
         let job = new.accept(id, now, &KindDefaults::default())?;
         let record = Record {
             previous: None,
@@ -94,8 +93,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             let mut ledger = Ledger::default();
             for found in scan(&bytes) {
                 let at = RecordAt(1 << 32 | found.offset as u64);
-                let slim: Slim<'_> = decode_slim(found.body).expect("sound");
-                ledger.take_in(&slim, at, 0).expect("sound");
+                let reading = decode_slim(found.body).expect("sound");
+                let taken = reading.tell(|slim| ledger.take_in(slim, at, 0));
+                taken.expect("sound");
             }
             black_box(ledger.len());
         });

@@ -61,7 +61,7 @@ impl Ledger {
                 self.accept(job, written(job.enqueued_at));
             }
             Fact::Leased { id, token, at: on } => self.lease(id, token, written(on))?,
-            Fact::Checkpointed { id, token } => {
+            Fact::Checkpointed { id, token, .. } => {
                 self.held(id, token)?;
                 if let Some(slot) = self.entries.get_mut(&id) {
                     slot.set_checkpoint(Some(at));
@@ -95,13 +95,14 @@ impl Ledger {
                 from_dead,
             } => self.requeue(id, from_dead, written(on))?,
             Fact::Hastened { id, at: on } => self.hasten(id, written(on))?,
-            Fact::Deleted { id } => self.delete(id)?,
+            Fact::Deleted { id, .. } => self.delete(id)?,
             Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
-            Fact::Pruned { ref ids } => self.prune(ids)?,
+            Fact::Pruned { ref ids, .. } => self.prune(ids)?,
             Fact::Trimmed {
                 before,
                 last_id,
                 last_token,
+                ..
             } => {
                 self.trimmed = self.trimmed.max(before);
                 self.last_id = self.last_id.max(last_id);

@@ -44,6 +44,8 @@ pub enum Fact<'a> {
         id: JobId,
         /// The lease.
         token: Token,
+        /// When.
+        at: UnixMs,
     },
     /// See [`Event::Settled`].
     Settled {
@@ -87,6 +89,8 @@ pub enum Fact<'a> {
     Deleted {
         /// The job.
         id: JobId,
+        /// When.
+        at: UnixMs,
     },
     /// See [`Event::Carried`].
     Carried(Anew<'a>),
@@ -94,11 +98,15 @@ pub enum Fact<'a> {
     Pruned {
         /// The jobs.
         ids: Cow<'a, [JobId]>,
+        /// When.
+        at: UnixMs,
     },
     /// See [`Event::Trimmed`].
     Trimmed {
         /// The place.
         before: RecordAt,
+        /// When.
+        at: UnixMs,
         /// The largest id seen.
         last_id: Option<JobId>,
         /// The largest token given.
@@ -108,6 +116,8 @@ pub enum Fact<'a> {
     Merged {
         /// The other log's id, as the name of its directory.
         log: &'a str,
+        /// When.
+        at: UnixMs,
         /// The largest token given there.
         last_token: Token,
     },
@@ -128,8 +138,8 @@ pub struct Accepted<'a> {
     pub enqueued_at: UnixMs,
     /// Not to be run before this.
     pub due: UnixMs,
-    /// Attempts in all.
-    pub max_attempts: u32,
+    /// Attempts in all, when it or what it stands for says.
+    pub max_attempts: Option<u32>,
 }
 
 /// An [`Attempt`] as far as the ledger needs it.
@@ -205,7 +215,7 @@ impl Fact<'_> {
             | Self::Lost { id, .. }
             | Self::Requeued { id, .. }
             | Self::Hastened { id, .. }
-            | Self::Deleted { id } => Some(*id),
+            | Self::Deleted { id, .. } => Some(*id),
             Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
@@ -214,7 +224,7 @@ impl Fact<'_> {
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
         let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
             Self::Settled { children, .. } => (children, &[]),
-            Self::Pruned { ids } => (&[], ids),
+            Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
@@ -247,7 +257,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
         match *event {
             Event::Enqueued(ref job) => Self::Enqueued(Accepted::from(&**job)),
             Event::Leased { id, token, at } => Self::Leased { id, token, at },
-            Event::Checkpointed { id, token, .. } => Self::Checkpointed { id, token },
+            Event::Checkpointed { id, token, at, .. } => Self::Checkpointed { id, token, at },
             Event::Settled {
                 id,
                 ref attempt,
@@ -272,26 +282,32 @@ impl<'a> From<&'a Event> for Fact<'a> {
             },
             Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
             Event::Hastened { id, at } => Self::Hastened { id, at },
-            Event::Deleted { id, .. } => Self::Deleted { id },
+            Event::Deleted { id, at } => Self::Deleted { id, at },
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
-            Event::Pruned { ref ids, .. } => Self::Pruned {
+            Event::Pruned { ref ids, at } => Self::Pruned {
                 ids: Cow::Borrowed(ids),
+                at,
             },
             Event::Trimmed {
                 before,
+                at,
                 last_id,
                 last_token,
-                ..
             } => Self::Trimmed {
                 before,
+                at,
                 last_id,
                 last_token,
             },
             Event::Merged {
                 ref log,
+                at,
                 last_token,
-                ..
-            } => Self::Merged { log, last_token },
+            } => Self::Merged {
+                log,
+                at,
+                last_token,
+            },
         }
     }
 }
@@ -305,7 +321,7 @@ impl<'a> From<&'a Job> for Accepted<'a> {
             priority: job.priority,
             enqueued_at: job.enqueued_at,
             due: job.due,
-            max_attempts: job.retry.max_attempts(),
+            max_attempts: job.retry.max_attempts,
         }
     }
 }

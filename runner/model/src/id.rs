@@ -109,11 +109,11 @@ impl IdMint {
     }
 
     /// The next id: the wall clock's time part with `entropy` (80 bits are used) behind it, or the
-    /// last id plus one when that would not be larger than every id seen.
-    pub fn next(&mut self, wall: UnixMs, entropy: u128) -> JobId {
-        let fresh = Ulid::from_parts(wall.0, entropy).0;
-        self.last = if fresh > self.last {
-            fresh
+    /// last id plus one when its millisecond is not over, or the clock was set back. Chance is asked
+    /// for only when it is used.
+    pub fn next(&mut self, wall: UnixMs, entropy: impl FnOnce() -> u128) -> JobId {
+        self.last = if wall > JobId(self.last).minted_at() {
+            Ulid::from_parts(wall.0, entropy()).0
         } else {
             self.last.saturating_add(1)
         };
@@ -128,16 +128,16 @@ mod tests {
     #[test]
     fn ids_never_go_back_with_the_clock() {
         let mut mint = IdMint::default();
-        let first = mint.next(UnixMs(2_000_000), 7);
-        let second = mint.next(UnixMs(1_000), u128::MAX);
+        let first = mint.next(UnixMs(2_000_000), || 7);
+        let second = mint.next(UnixMs(1_000), || u128::MAX);
         assert!(second > first);
         mint.saw(JobId(second.0 + 100));
-        assert!(mint.next(UnixMs(0), 0).0 > second.0 + 100);
+        assert!(mint.next(UnixMs(0), || 0).0 > second.0 + 100);
     }
 
     #[test]
     fn ids_read_back_from_their_text() {
-        let id = IdMint::default().next(UnixMs(1_790_000_000_000), 0xABCD);
+        let id = IdMint::default().next(UnixMs(1_790_000_000_000), || 0xABCD);
         assert_eq!(id.text().parse::<JobId>(), Ok(id));
         assert_eq!(id.minted_at(), UnixMs(1_790_000_000_000));
         assert!("nonsense".parse::<JobId>().is_err());

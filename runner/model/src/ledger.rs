@@ -252,6 +252,19 @@ impl Ledger {
         decide::decide(self, command, now, entropy)
     }
 
+    /// Whether a job with this id may be accepted: the rule of [`Command::Enqueue`], for whoever has
+    /// the job's record already.
+    ///
+    /// # Errors
+    /// There is one with this id.
+    pub fn may_accept(&self, id: JobId) -> Result<(), Rejected> {
+        // Ids grow, so that most need no search.
+        if Some(id) <= self.last_id && self.entries.contains(&id) {
+            return Err(Rejected::IdTaken(id));
+        }
+        Ok(())
+    }
+
     /// Move what became due by `wall` among the claimable. Call before deciding a claim.
     pub fn advance(&mut self, wall: UnixMs) {
         for id in self.index.take_due(wall) {

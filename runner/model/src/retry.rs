@@ -77,6 +77,11 @@ pub enum Backoff {
     },
 }
 
+/// Attempts in all when a policy says `max`, or nothing.
+pub(crate) fn attempts(max: Option<u32>) -> u32 {
+    max.unwrap_or(DEFAULT_ATTEMPTS).clamp(1, ATTEMPTS)
+}
+
 impl Backoff {
     /// Milliseconds to wait after `n_failed` failed attempts. Total: any policy, count and entropy
     /// give a delay from 0 to the policy's own maximum, at most ten years.
@@ -169,9 +174,7 @@ impl RetryPolicy {
     /// Attempts in all, 1 to 1000.
     #[must_use]
     pub fn max_attempts(&self) -> u32 {
-        self.max_attempts
-            .unwrap_or(DEFAULT_ATTEMPTS)
-            .clamp(1, ATTEMPTS)
+        attempts(self.max_attempts)
     }
 
     /// Attempts in all when failures are deterministic: at least 1, never more than

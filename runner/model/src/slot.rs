@@ -2,7 +2,7 @@
 
 use crate::{
     event::RecordAt, fact::Accepted, id::Token, index::NameId, ledger::Status,
-    outcome::FailureKind, time::UnixMs,
+    outcome::FailureKind, retry::attempts, time::UnixMs,
 };
 
 /// No record: none that tells of a checkpoint lies at the very beginning of a store.
@@ -55,7 +55,7 @@ impl Slot {
             attempts: 0,
             losses: 0,
             priority: job.priority,
-            max_attempts: u16::try_from(job.max_attempts).unwrap_or(u16::MAX),
+            max_attempts: u16::try_from(attempts(job.max_attempts)).unwrap_or(u16::MAX),
             stage: Stage::Waiting,
             failure: None,
         }

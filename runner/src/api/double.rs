@@ -254,7 +254,7 @@ impl Inspect for Double {
 impl Store for Double {
     fn mint(&self) -> JobId {
         let mut inner = self.inner.lock().unwrap();
-        inner.mint.next(UnixMs(1_790_000_000_000), 5)
+        inner.mint.next(UnixMs(1_790_000_000_000), || 5)
     }
 
     fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {

@@ -2,10 +2,11 @@
 //! mark spelled out.
 
 use sandhog_model::{
-    Record, Slim,
+    Job, Record,
     codec::{
-        Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES, Seal,
-        SegmentHeader, decode_record as decode, decode_slim as slim, encode_record,
+        self, Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, Reading,
+        SEGMENT_HEADER_BYTES, Seal, SegmentHeader, decode_record as decode, decode_slim as slim,
+        encode_record,
     },
 };
 use serde::Serialize;
@@ -120,7 +121,7 @@ pub(super) fn decode_record(body: &[u8]) -> Result<Record, String> {
     decode(body).map_err(|bad| bad.to_string())
 }
 
-pub(super) fn decode_slim(body: &[u8]) -> Result<Slim<'_>, String> {
+pub(super) fn decode_slim(body: &[u8]) -> Result<Reading<'_>, String> {
     slim(body).map_err(|bad| bad.to_string())
 }
 
@@ -130,6 +131,16 @@ pub(super) fn decode_slim(body: &[u8]) -> Result<Slim<'_>, String> {
 /// It is larger than a frame may be: the reason, for a person.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), String> {
     encode_record(record, out).map_err(|bad| bad.to_string())
+}
+
+/// The body of the record that accepts a job, which no other record of it comes before.
+///
+/// # Errors
+/// As [`encode`].
+pub(super) fn encode_job(job: &Job) -> Result<Vec<u8>, String> {
+    let mut body = Vec::with_capacity(job.weight());
+    codec::encode_job(job, &mut body).map_err(|bad| bad.to_string())?;
+    Ok(body)
 }
 
 /// Any other body, of which the caller checks the length.

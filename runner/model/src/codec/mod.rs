@@ -4,13 +4,13 @@
 //! A segment is a [`SegmentHeader`], then frames one after the other, then nothing or zeros. All
 //! numbers are little-endian.
 
+mod fields;
 pub mod frame;
+mod head;
 pub mod record;
+mod rest;
 pub mod segment;
-pub mod slim;
-mod walk;
 
 pub use frame::{Decoded, FRAME_HEADER_BYTES, FrameHead, Seal, TooLong};
-pub use record::{BadRecord, decode_record, encode_record};
+pub use record::{BadRecord, Reading, decode_record, decode_slim, encode_job, encode_record};
 pub use segment::{FORMAT, HeaderVerdict, SEGMENT_HEADER_BYTES, SegmentHeader};
-pub use slim::decode_slim;

@@ -9,13 +9,14 @@
 //! | 36 | 8 | sequence of the first frame |
 //! | 44 | 4 | CRC-32 of the 44 bytes before |
 //!
-//! Magic and version stay where they are in every format to come. Format 1 is format 2 without the
-//! facts `Carried`, `Pruned`, `Trimmed` and `Merged`; it is read, and never appended to.
+//! Magic and version stay where they are in every format to come. Formats 1 and 2 have records without
+//! a head, and format 1 none of the facts `Carried`, `Pruned`, `Trimmed` and `Merged`; they are read,
+//! and never appended to.
 
 use crc32fast::Hasher;
 
 /// The version written, and the newest one read.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 /// Bytes of a segment header.
 pub const SEGMENT_HEADER_BYTES: usize = 48;
 

@@ -6,8 +6,6 @@ use crate::{command::Rejected, event::Event, job::Job, ledger::Ledger};
 
 /// A job whose id is new is accepted. Its fields were checked when it became a [`Job`].
 pub(super) fn enqueue(ledger: &Ledger, job: Box<Job>) -> Result<Vec<Event>, Rejected> {
-    if ledger.slot(job.id).is_some() {
-        return Err(Rejected::IdTaken(job.id));
-    }
+    ledger.may_accept(job.id)?;
     Ok(vec![Event::Enqueued(job)])
 }

@@ -3,8 +3,15 @@
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
 /// The number of a name, good as long as a job has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct NameId(u32);
+
+impl NameId {
+    /// For a table by number.
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 #[derive(Debug, Clone)]
 struct Name {
@@ -13,10 +20,15 @@ struct Name {
     uses: u64,
 }
 
+/// Names looked at before the others: most jobs have one of few.
+const RECENT: usize = 16;
+
 /// The names of all kinds and queues that jobs have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     numbers: BTreeMap<Arc<str>, NameId>,
+    /// The latest number at each name's [`bucket`]. It may belong to another name, or to none.
+    recent: [NameId; RECENT],
     names: Vec<Name>,
     free: Vec<NameId>,
     nobody: Arc<str>,
@@ -25,8 +37,23 @@ pub(crate) struct Names {
 impl Names {
     /// The number of a name, for one use more.
     pub(crate) fn take(&mut self, text: &str) -> NameId {
+        let bucket = bucket(text);
+        let recent = self.recent[bucket];
+        if let Some(name) = self.names.get_mut(recent.index())
+            && name.uses > 0
+            && *name.text == *text
+        {
+            name.uses += 1;
+            return recent;
+        }
+        let id = self.take_any(text);
+        self.recent[bucket] = id;
+        id
+    }
+
+    fn take_any(&mut self, text: &str) -> NameId {
         if let Some(id) = self.numbers.get(text) {
-            self.names[id.0 as usize].uses += 1;
+            self.names[id.index()].uses += 1;
             return *id;
         }
         let text: Arc<str> = text.into();
@@ -35,7 +62,7 @@ impl Names {
             uses: 1,
         };
         let id = if let Some(id) = self.free.pop() {
-            self.names[id.0 as usize] = name;
+            self.names[id.index()] = name;
             id
         } else {
             self.names.push(name);
@@ -48,7 +75,7 @@ impl Names {
 
     /// One use less. A name that has none left is forgotten.
     pub(crate) fn release(&mut self, id: NameId) {
-        let Some(name) = self.names.get_mut(id.0 as usize) else {
+        let Some(name) = self.names.get_mut(id.index()) else {
             return;
         };
         name.uses = name.uses.saturating_sub(1);
@@ -72,10 +99,22 @@ impl Names {
     }
 
     pub(crate) fn text(&self, id: NameId) -> &Arc<str> {
+        self.at(id.index())
+    }
+
+    /// The name with this number in a table by number.
+    pub(crate) fn at(&self, index: usize) -> &Arc<str> {
         self.names
-            .get(id.0 as usize)
+            .get(index)
             .map_or(&self.nobody, |name| &name.text)
     }
+}
+
+/// Where a name is looked for among the recent ones.
+fn bucket(text: &str) -> usize {
+    let sign = |byte: Option<&u8>| usize::from(byte.copied().unwrap_or_default());
+    let bytes = text.as_bytes();
+    (bytes.len() * 7 + sign(bytes.first()) + sign(bytes.last()) * 3) % RECENT
 }
 
 #[cfg(test)]
@@ -94,6 +133,29 @@ mod tests {
         assert_eq!(names.number("a"), None);
         assert_eq!(names.take("c"), a, "a free number is given again");
         assert_eq!((&**names.text(a), &**names.text(b)), ("c", "b"));
+    }
+
+    /// More names than are remembered as recent, many of them at the same place.
+    #[test]
+    fn every_name_keeps_its_own_number() {
+        let mut names = Names::default();
+        let texts: Vec<_> = (0..200).map(|number| format!("n{number}x")).collect();
+        let first: Vec<_> = texts.iter().map(|text| names.take(text)).collect();
+        let again: Vec<_> = texts.iter().rev().map(|text| names.take(text)).collect();
+        assert!(again.iter().rev().eq(&first));
+        for (text, id) in texts.iter().zip(first) {
+            assert_eq!(&**names.text(id), text);
+            names.release(id);
+            names.release(id);
+            assert_eq!(names.number(text), None);
+        }
+        assert!(names.is_empty());
+        let id = names.take("n7x");
+        assert_eq!(
+            &**names.text(id),
+            "n7x",
+            "a number from before is not believed"
+        );
     }
 
     #[test]

@@ -15,9 +15,12 @@ const JOINED: usize = MOST / 2;
 /// Entries by key. Equal when the entries are, however they lie in chunks.
 #[derive(Debug, Clone)]
 pub(crate) struct Sorted<K, V> {
-    /// By lower bound: no key of a chunk is below its own, none of the chunk before reaches it. No
-    /// chunk is empty.
+    /// All chunks but the last, by lower bound: no key of a chunk is below its own, none of the chunk
+    /// before reaches it. No chunk is empty.
     chunks: BTreeMap<K, Chunk<K, V>>,
+    /// The last chunk and its lower bound, at hand without a search, because keys mostly grow. There
+    /// is one as long as there are entries.
+    last: Option<(K, Chunk<K, V>)>,
     len: usize,
 }
 
@@ -32,6 +35,7 @@ impl<K, V> Default for Sorted<K, V> {
     fn default() -> Self {
         Self {
             chunks: BTreeMap::new(),
+            last: None,
             len: 0,
         }
     }
@@ -52,14 +56,29 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
         self.len == 0
     }
 
+    /// The chunk that a key would lie in.
+    fn chunk(&self, key: &K) -> Option<&Chunk<K, V>> {
+        match &self.last {
+            Some((bound, last)) if bound <= key => Some(last),
+            _ => self
+                .chunks
+                .range(..=*key)
+                .next_back()
+                .map(|(_, chunk)| chunk),
+        }
+    }
+
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
-        let (_, chunk) = self.chunks.range(..=*key).next_back()?;
+        let chunk = self.chunk(key)?;
         let place = chunk.keys.binary_search(key).ok()?;
         chunk.values.get(place)
     }
 
     pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut V> {
-        let (_, chunk) = self.chunks.range_mut(..=*key).next_back()?;
+        let chunk = match &mut self.last {
+            Some((bound, last)) if *bound <= *key => last,
+            _ => self.chunks.range_mut(..=*key).next_back()?.1,
+        };
         let place = chunk.keys.binary_search(key).ok()?;
         chunk.values.get_mut(place)
     }
@@ -69,68 +88,109 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
     }
 
     /// Give a key a value; the one it had before.
+    #[inline]
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let last = self.chunks.last_entry();
-        let beyond = last.filter(|last| last.get().keys.last().is_some_and(|last| *last < key));
-        if let Some(mut last) = beyond {
+        if let Some((_, last)) = &mut self.last
+            && last.keys.last().is_some_and(|last| *last < key)
+            && last.keys.len() < MOST
+        {
+            last.push(key, value);
             self.len += 1;
-            if last.get().keys.len() < MOST {
-                last.get_mut().push(key, value);
-            } else {
-                // Others will come: growing step by step would copy it several times.
-                let mut chunk = Chunk::with_room();
-                chunk.push(key, value);
-                self.chunks.insert(key, chunk);
+            return None;
+        }
+        self.insert_any(key, value)
+    }
+
+    fn insert_any(&mut self, key: K, value: V) -> Option<V> {
+        let Some((bound, last)) = &mut self.last else {
+            self.last = Some((key, Chunk::of(key, value)));
+            self.len = 1;
+            return None;
+        };
+        if *bound <= key {
+            return self.insert_last(key, value);
+        }
+        let Some((_, chunk)) = self.chunks.range_mut(..=key).next_back() else {
+            self.len += 1;
+            // Below every chunk's bound.
+            match self.chunks.first_entry() {
+                None if last.keys.len() < MOST => {
+                    *bound = key;
+                    last.insert(0, key, value);
+                }
+                Some(first) if first.get().keys.len() < MOST => {
+                    let mut chunk = first.remove();
+                    chunk.insert(0, key, value);
+                    self.chunks.insert(key, chunk);
+                }
+                None | Some(_) => {
+                    self.chunks.insert(key, Chunk::of(key, value));
+                }
             }
             return None;
+        };
+        match chunk.put(key, value, MOST / 2) {
+            Put::Replaced(old) => return Some(old),
+            Put::Inserted => {}
+            Put::Split(rest) => {
+                self.chunks.insert(rest.keys[0], rest);
+            }
         }
-        let end = self.chunks.last_key_value().map(|(bound, _)| *bound);
-        let Some((bound, chunk)) = self.chunks.range_mut(..=key).next_back() else {
-            self.len += 1;
-            self.insert_first(key, value);
-            return None;
-        };
-        let place = match chunk.keys.binary_search(&key) {
-            Ok(place) => return Some(core::mem::replace(&mut chunk.values[place], value)),
-            Err(place) => place,
-        };
         self.len += 1;
-        if chunk.keys.len() < MOST {
-            chunk.insert(place, key, value);
-            return None;
-        }
-        // In the last chunk it is most likely one that came a little late among keys that grow:
-        // what is before it stays together.
-        let at = if end == Some(*bound) {
-            place.clamp(MOST / 2, MOST - MOST / 16)
-        } else {
-            MOST / 2
-        };
-        let mut rest = chunk.split_off(at);
-        if place <= at {
-            chunk.insert(place, key, value);
-        } else {
-            rest.insert(place - at, key, value);
-        }
-        self.chunks.insert(rest.keys[0], rest);
         None
     }
 
-    /// Insert a key below every chunk's.
-    fn insert_first(&mut self, key: K, value: V) {
-        match self.chunks.first_entry() {
-            Some(first) if first.get().keys.len() < MOST => {
-                let mut chunk = first.remove();
-                chunk.insert(0, key, value);
-                self.chunks.insert(key, chunk);
+    /// Insert a key that belongs into the last chunk or behind it.
+    fn insert_last(&mut self, key: K, value: V) -> Option<V> {
+        let (_, last) = self.last.as_mut()?;
+        let rest = if last.keys.last().is_some_and(|last| *last < key) {
+            if last.keys.len() < MOST {
+                last.push(key, value);
+                self.len += 1;
+                return None;
             }
-            Some(_) | None => {
-                self.chunks.insert(key, Chunk::of(key, value));
+            // Others will come: growing step by step would copy it several times.
+            let mut chunk = Chunk::with_room();
+            chunk.push(key, value);
+            chunk
+        } else {
+            // Most likely a key that came a little late among keys that grow: what is before it
+            // stays together.
+            match last.put(key, value, MOST - MOST / 16) {
+                Put::Replaced(old) => return Some(old),
+                Put::Inserted => {
+                    self.len += 1;
+                    return None;
+                }
+                Put::Split(rest) => rest,
             }
+        };
+        self.len += 1;
+        if let Some((bound, full)) = self.last.replace((rest.keys[0], rest)) {
+            self.chunks.insert(bound, full);
         }
+        None
     }
 
     pub(crate) fn remove(&mut self, key: &K) -> Option<V> {
+        if let Some((bound, last)) = &mut self.last
+            && *bound <= *key
+        {
+            let place = last.keys.binary_search(key).ok()?;
+            let value = last.remove(place);
+            self.len -= 1;
+            if last.keys.is_empty() {
+                self.last = self.chunks.pop_last();
+            } else if last.keys.len() < FEW
+                && let Some(before) = self.chunks.last_entry()
+                && before.get().keys.len() + last.keys.len() <= JOINED
+            {
+                let (low, mut joined) = before.remove_entry();
+                joined.append(last);
+                self.last = Some((low, joined));
+            }
+            return Some(value);
+        }
         let (bound, chunk) = self.chunks.range_mut(..=*key).next_back()?;
         let place = chunk.keys.binary_search(key).ok()?;
         let value = chunk.remove(place);
@@ -144,51 +204,75 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
         Some(value)
     }
 
-    /// Put a chunk of few entries together with a neighbour, when both fit well into one.
+    /// Put a chunk of few entries, not the last one, together with a neighbour, when both fit well
+    /// into one.
     fn join(&mut self, bound: K, len: usize) {
         use core::ops::Bound::{Excluded, Unbounded};
         let fits =
             |(at, chunk): (&K, &Chunk<K, V>)| (chunk.keys.len() + len <= JOINED).then_some(*at);
-        let before = self.chunks.range(..bound).next_back().and_then(fits);
-        let after = || {
-            let after = (Excluded(bound), Unbounded);
-            self.chunks.range(after).next().and_then(fits)
-        };
-        let (low, high) = match before {
-            Some(before) => (before, bound),
-            None => match after() {
-                Some(after) => (bound, after),
-                None => return,
-            },
-        };
-        if let Some(mut from) = self.chunks.remove(&high)
-            && let Some(into) = self.chunks.get_mut(&low)
-        {
-            into.keys.append(&mut from.keys);
-            into.values.append(&mut from.values);
+        if let Some(before) = self.chunks.range(..bound).next_back().and_then(fits) {
+            if let Some(mut from) = self.chunks.remove(&bound)
+                && let Some(into) = self.chunks.get_mut(&before)
+            {
+                into.append(&mut from);
+            }
+            return;
+        }
+        match self.chunks.range((Excluded(bound), Unbounded)).next() {
+            Some(after) => {
+                if let Some(after) = fits(after)
+                    && let Some(mut from) = self.chunks.remove(&after)
+                    && let Some(into) = self.chunks.get_mut(&bound)
+                {
+                    into.append(&mut from);
+                }
+            }
+            None => {
+                if let Some((low, last)) = &mut self.last
+                    && last.keys.len() + len <= JOINED
+                    && let Some(mut joined) = self.chunks.remove(&bound)
+                {
+                    joined.append(last);
+                    (*low, *last) = (bound, joined);
+                }
+            }
         }
     }
 
     pub(crate) fn first(&self) -> Option<(K, &V)> {
-        let (_, chunk) = self.chunks.first_key_value()?;
+        let last = || self.last.as_ref().map(|(_, chunk)| chunk);
+        let chunk = self.chunks.values().next().or_else(last)?;
         Some((*chunk.keys.first()?, chunk.values.first()?))
     }
 
     /// All entries, smallest key first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &V)> {
-        self.chunks.values().flat_map(Chunk::iter)
+        let last = self.last.iter().map(|(_, chunk)| chunk);
+        self.chunks.values().chain(last).flat_map(Chunk::iter)
     }
 
     /// The entries below a key, or all, largest key first.
     pub(crate) fn below(&self, end: Option<K>) -> impl Iterator<Item = (K, &V)> {
         use core::ops::Bound::{Excluded, Unbounded};
+        let last = self.last.iter();
+        let last = last.filter(move |(bound, _)| end.is_none_or(|end| *bound < end));
         let chunks = self
             .chunks
             .range((Unbounded, end.map_or(Unbounded, Excluded)));
-        let entries = chunks.rev().flat_map(|(_, chunk)| chunk.iter().rev());
-        // Only the last chunk can hold keys from `end` on.
+        let chunks = chunks.rev().map(|(_, chunk)| chunk);
+        let chunks = last.map(|(_, chunk)| chunk).chain(chunks);
+        let entries = chunks.flat_map(|chunk| chunk.iter().rev());
+        // Only the first of these chunks can hold keys from `end` on.
         entries.skip_while(move |(key, _)| end.is_some_and(|end| *key >= end))
     }
+}
+
+/// How a chunk took an entry in.
+enum Put<K, V> {
+    Replaced(V),
+    Inserted,
+    /// It was full: this part comes behind it.
+    Split(Chunk<K, V>),
 }
 
 impl<K: Copy, V> Chunk<K, V> {
@@ -209,6 +293,34 @@ impl<K: Copy, V> Chunk<K, V> {
     fn push(&mut self, key: K, value: V) {
         self.keys.push(key);
         self.values.push(value);
+    }
+
+    /// Take an entry in; a full chunk is split, at its place but between the middle and `latest`.
+    fn put(&mut self, key: K, value: V, latest: usize) -> Put<K, V>
+    where
+        K: Ord,
+    {
+        let place = match self.keys.binary_search(&key) {
+            Ok(place) => return Put::Replaced(core::mem::replace(&mut self.values[place], value)),
+            Err(place) => place,
+        };
+        if self.keys.len() < MOST {
+            self.insert(place, key, value);
+            return Put::Inserted;
+        }
+        let at = place.clamp(MOST / 2, latest);
+        let mut rest = self.split_off(at);
+        if place <= at {
+            self.insert(place, key, value);
+        } else {
+            rest.insert(place - at, key, value);
+        }
+        Put::Split(rest)
+    }
+
+    fn append(&mut self, other: &mut Self) {
+        self.keys.append(&mut other.keys);
+        self.values.append(&mut other.values);
     }
 
     fn insert(&mut self, place: usize, key: K, value: V) {
@@ -240,158 +352,4 @@ impl<K: Copy, V> Chunk<K, V> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::vec;
-    use proptest::prelude::*;
-
-    /// What a chunk must be, whatever was done.
-    fn holds(sorted: &Sorted<u32, u32>) {
-        let mut last = None;
-        let mut len = 0;
-        let mut few = 0;
-        for (bound, chunk) in &sorted.chunks {
-            assert!(!chunk.keys.is_empty() && chunk.keys.len() <= MOST);
-            assert_eq!(chunk.keys.len(), chunk.values.len());
-            assert!(chunk.keys.is_sorted() && *bound <= chunk.keys[0]);
-            assert!(last < Some(*bound), "a chunk reaches into the next");
-            last = chunk.keys.last().copied();
-            len += chunk.keys.len();
-            few += usize::from(chunk.keys.len() < FEW / 2);
-        }
-        assert_eq!(len, sorted.len);
-        assert!(few <= sorted.chunks.len() / 2 + 1, "{few} chunks of few");
-    }
-
-    fn same(sorted: &Sorted<u32, u32>, tree: &BTreeMap<u32, u32>) {
-        let pairs = |(key, value): (&u32, &u32)| (*key, *value);
-        let entries: Vec<(u32, u32)> = sorted.iter().map(|(key, value)| (key, *value)).collect();
-        assert_eq!(entries, tree.iter().map(pairs).collect::<Vec<_>>());
-        assert_eq!(
-            sorted.first().map(|(key, _)| key),
-            tree.keys().next().copied()
-        );
-        assert_eq!(sorted.is_empty(), tree.is_empty());
-        let some = entries.get(entries.len() / 2).map(|(key, _)| *key);
-        for end in [None, Some(0), Some(777), some, Some(u32::MAX)] {
-            let below: Vec<u32> = sorted.below(end).map(|(key, _)| key).collect();
-            let range = tree.range(..end.unwrap_or(u32::MAX));
-            assert_eq!(below, range.rev().map(|(key, _)| *key).collect::<Vec<_>>());
-        }
-    }
-
-    #[derive(Debug, Clone)]
-    enum Op {
-        Insert(u32),
-        Run { from: u32, len: u32, down: bool },
-        Remove(u32),
-        Sweep { from: u32, len: u32, step: u32 },
-    }
-
-    fn ops() -> impl Strategy<Value = Vec<Op>> {
-        let op = prop_oneof![
-            4 => (0..2_000_u32).prop_map(Op::Insert),
-            2 => (0..2_000_u32, 1..400_u32, any::<bool>())
-                .prop_map(|(from, len, down)| Op::Run { from, len, down }),
-            2 => (0..2_000_u32).prop_map(Op::Remove),
-            2 => (0..2_000_u32, 1..900_u32, 1..4_u32)
-                .prop_map(|(from, len, step)| Op::Sweep { from, len, step }),
-        ];
-        prop::collection::vec(op, 1..60)
-    }
-
-    fn keys(op: &Op) -> (Vec<u32>, bool) {
-        match *op {
-            Op::Insert(key) => (vec![key], true),
-            Op::Remove(key) => (vec![key], false),
-            Op::Run { from, len, down } => {
-                let keys = from..from + len;
-                (
-                    if down {
-                        keys.rev().collect()
-                    } else {
-                        keys.collect()
-                    },
-                    true,
-                )
-            }
-            Op::Sweep { from, len, step } => {
-                ((from..from + len).step_by(step as usize).collect(), false)
-            }
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-        #[test]
-        fn it_does_what_a_tree_does(ops in ops()) {
-            let mut sorted = Sorted::default();
-            let mut tree = BTreeMap::new();
-            for (step, op) in (0..).zip(&ops) {
-                let (keys, inserts) = keys(op);
-                for key in keys {
-                    if inserts {
-                        prop_assert_eq!(sorted.insert(key, step), tree.insert(key, step));
-                    } else {
-                        prop_assert_eq!(sorted.remove(&key), tree.remove(&key));
-                    }
-                    prop_assert_eq!(sorted.get(&key), tree.get(&key));
-                    prop_assert_eq!(sorted.get_mut(&(key + 1)), tree.get_mut(&(key + 1)));
-                }
-                holds(&sorted);
-                same(&sorted, &tree);
-            }
-            let mut built = Sorted::default();
-            for (key, value) in tree {
-                built.insert(key, value);
-            }
-            prop_assert_eq!(&built, &sorted, "equal entries, whatever the chunks");
-        }
-    }
-
-    #[test]
-    fn keys_that_grow_fill_every_chunk() {
-        let mut sorted = Sorted::default();
-        // Every tenth comes a little late.
-        for key in 0..100_000_u32 {
-            let key = if key % 10 == 9 {
-                key - 5
-            } else {
-                key + key % 10 / 5
-            };
-            sorted.insert(key, ());
-        }
-        assert!(
-            sorted.chunks.len() <= sorted.len() / (MOST * 7 / 8),
-            "{}",
-            sorted.chunks.len()
-        );
-    }
-
-    #[test]
-    fn a_map_that_is_emptied_keeps_no_chunk_and_a_thinned_one_few() {
-        let mut sorted = Sorted::default();
-        for key in 0..10_000_u32 {
-            sorted.insert(key, key);
-        }
-        for key in (0..10_000).filter(|key| key % 50 != 0) {
-            sorted.remove(&key);
-        }
-        assert_eq!(sorted.len(), 200);
-        let room: usize = sorted
-            .chunks
-            .values()
-            .map(|chunk| chunk.values.capacity())
-            .sum();
-        assert!(
-            sorted.chunks.len() <= 12 && room <= 800,
-            "{} {room}",
-            sorted.chunks.len()
-        );
-        for key in (0..10_000).step_by(50) {
-            sorted.remove(&key);
-        }
-        assert!(sorted.chunks.is_empty() && sorted.is_empty());
-    }
-}
+mod tests;

@@ -154,6 +154,10 @@ fn check_range(field: &str, value: u64, range: RangeInclusive<u64>) -> Result<()
 }
 
 fn check_controls(field: &str, text: &str) -> Result<(), String> {
+    // Printable ASCII, which most is, at a glance.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Ok(());
+    }
     match text.chars().find(|c| c.is_control()) {
         Some(found) => {
             let shown: String = text.chars().take(64).collect();
@@ -166,14 +170,14 @@ fn check_controls(field: &str, text: &str) -> Result<(), String> {
 }
 
 fn check_name(field: &str, name: &str) -> Result<(), String> {
-    let sign = |c: char| matches!(c, '.' | '_' | ':' | '-');
+    let is_first = |byte: &u8| byte.is_ascii_alphanumeric();
+    let is_next = |byte: u8| is_first(&byte) || matches!(byte, b'.' | b'_' | b':' | b'-');
     let allowed = "use 1 to 128 of A-Z, a-z, 0-9 and . _ : -, the first one a letter or digit";
     if name.is_empty() {
         return Err(format!("{field} is empty: {allowed}"));
     }
     check_length(field, name.len(), NAME_BYTES)?;
-    let first_fits = name.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if first_fits && name.chars().all(|c| c.is_ascii_alphanumeric() || sign(c)) {
+    if name.as_bytes().first().is_some_and(is_first) && name.bytes().all(is_next) {
         return Ok(());
     }
     Err(format!("{field} {name:?} is no name: {allowed}"))

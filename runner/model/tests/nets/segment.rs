@@ -248,8 +248,9 @@ fn segments_of_another_log_place_order_or_format_are_refused() {
     };
     assert_eq!(read(&bytes, believing).0, 5);
     let mut newer = bytes.clone();
-    newer[8..12].copy_from_slice(&3_u32.to_le_bytes());
-    let refusal = Refusal::NewerFormat { found: 3, known: 2 };
+    let (found, known) = (FORMAT + 1, FORMAT);
+    newer[8..12].copy_from_slice(&found.to_le_bytes());
+    let refusal = Refusal::NewerFormat { found, known };
     assert_eq!(read(&newer, expected()).1.ending, Ending::Refused(refusal));
 }
 

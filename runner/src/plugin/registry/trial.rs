@@ -206,7 +206,7 @@ impl Services for OneJob {
 
     fn mint(&self) -> JobId {
         let mut mint = self.mint.lock().unwrap_or_else(|held| held.into_inner());
-        mint.next(self.wall(), SystemEntropy.next())
+        mint.next(self.wall(), || SystemEntropy.next())
     }
 
     fn wall(&self) -> UnixMs {

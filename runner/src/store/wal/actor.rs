@@ -179,8 +179,8 @@ impl Actor {
     fn take(&mut self, wish: Wish, now: Now) -> Option<Reply<()>> {
         match wish {
             Wish::Enqueue(jobs, reply) => {
-                let answer = self.each(jobs, now, |job| (job.id, Command::Enqueue(Box::new(job))));
-                self.waiting.push(hold(reply, answer.map(only_ids)));
+                let answer = self.accept(jobs, now);
+                self.waiting.push(hold(reply, answer));
             }
             Wish::Claim(request, reply) => {
                 let answer = self.claim(request, now);
@@ -263,22 +263,21 @@ impl Actor {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        match self.writer.carry_out(command, now) {
-            Ok(ids) => Ok(ids),
-            Err(Unstaged::Refused(error)) => Err(error),
-            Err(Unstaged::Poison(cause)) => {
+        let staged = self.writer.carry_out(command, now);
+        staged.map_err(|unstaged| self.unstaged(unstaged))
+    }
+
+    /// What is answered when a fact was not taken in.
+    pub(super) fn unstaged(&self, unstaged: Unstaged) -> StoreError {
+        match unstaged {
+            Unstaged::Refused(error) => error,
+            Unstaged::Poison(cause) => {
                 self.writer.bell.poison(cause.clone());
                 // The first cause counts.
-                Err(self.refusal().unwrap_or(StoreError::Poisoned { cause }))
+                self.refusal().unwrap_or(StoreError::Poisoned { cause })
             }
         }
     }
-}
-
-fn only_ids(each: Each) -> Vec<Result<JobId, Rejected>> {
-    each.into_iter()
-        .map(|(id, answer)| answer.map(|()| id))
-        .collect()
 }
 
 /// An answer kept until the commit. When that fails, nobody hears of a success.

@@ -20,7 +20,7 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{Known, LetterWish, Reply, Wish},
+    wish::{Coming, Known, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -155,18 +155,20 @@ impl Wal {
 impl Store for Wal {
     fn mint(&self) -> JobId {
         let wall = self.clock.now().wall;
-        let entropy = self.entropy.next();
         self.mint
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .next(wall, entropy)
+            .next(wall, || self.entropy.next())
     }
 
     fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
         Box::pin(async move {
             // Slowed down to what the compaction can free, so that the log cannot grow for ever. An
             // error means that there is no writer, which is told below.
-            let _ = self.behind.clone().wait_for(|behind| !behind).await;
+            if *self.behind.borrow() {
+                let _ = self.behind.clone().wait_for(|behind| !behind).await;
+            }
+            let jobs = jobs.iter().map(Coming::from).collect();
             self.ask(|reply| Wish::Enqueue(jobs, reply)).await
         })
     }

@@ -54,8 +54,8 @@ impl Live {
         let place = |id: &JobId| ledger.look(*id).map(|seen| seen.enqueued());
         let left: Vec<RecordAt> = match &record.fact {
             Fact::Carried(anew) => place(&anew.job.id).into_iter().collect(),
-            Fact::Deleted { id } => place(id).into_iter().collect(),
-            Fact::Pruned { ids } => ids.iter().filter_map(place).collect(),
+            Fact::Deleted { id, .. } => place(id).into_iter().collect(),
+            Fact::Pruned { ids, .. } => ids.iter().filter_map(place).collect(),
             Fact::Enqueued(_)
             | Fact::Leased { .. }
             | Fact::Checkpointed { .. }
@@ -135,7 +135,11 @@ impl Live {
 
     fn arrive(&mut self, at: RecordAt, jobs: u32, bytes: u64) {
         let (segment, offset) = layout::segment_and_offset(at);
-        let needed = self.segments.entry(segment).or_default();
+        // Mostly the last one, found without a search.
+        let needed = match self.segments.last_entry() {
+            Some(last) if *last.key() == segment => last.into_mut(),
+            Some(_) | None => self.segments.entry(segment).or_default(),
+        };
         needed.slots.push(Slot {
             offset: offset as u32,
             jobs,

@@ -288,19 +288,22 @@ pub(super) fn recover(
         log,
         |told| {
             let at = told.at();
-            let record = told.slim()?;
-            match &record.fact {
-                Fact::Deleted { id } if keep_gone(*id) => {
-                    gone.insert(*id);
+            let taken = told.slim()?.tell(|record| {
+                match &record.fact {
+                    Fact::Deleted { id, .. } if keep_gone(*id) => {
+                        gone.insert(*id);
+                    }
+                    Fact::Pruned { ids, .. } => {
+                        gone.extend(ids.iter().filter(|id| keep_gone(**id)));
+                    }
+                    Fact::Merged { log, .. } => {
+                        merged.insert((*log).to_owned());
+                    }
+                    _ => {}
                 }
-                Fact::Pruned { ids } => gone.extend(ids.iter().filter(|id| keep_gone(**id))),
-                Fact::Merged { log, .. } => {
-                    merged.insert((*log).to_owned());
-                }
-                _ => {}
-            }
-            live.take_in(&mut ledger, &record, at, told.frame_bytes, mono)
-                .map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
+                live.take_in(&mut ledger, record, at, told.frame_bytes, mono)
+            });
+            taken.map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
             Ok(ControlFlow::Continue(()))
         },
         |segment| {

@@ -6,8 +6,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Record, RecordAt, Slim,
-    codec::{FORMAT, HeaderVerdict, SegmentHeader},
+    Record, RecordAt,
+    codec::{FORMAT, HeaderVerdict, Reading, SegmentHeader},
     recover::{End, Ending, Expected, Scan},
 };
 
@@ -47,7 +47,7 @@ impl<'a> Told<'a> {
     }
 
     /// As much of it as the ledger needs.
-    pub(super) fn slim(&self) -> Result<Slim<'a>, String> {
+    pub(super) fn slim(&self) -> Result<Reading<'a>, String> {
         frames::decode_slim(self.body)
     }
 

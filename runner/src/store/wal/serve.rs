@@ -5,7 +5,7 @@ use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, Settleme
 use super::{
     actor::{Actor, Each},
     views,
-    wish::{Known, LeaseRef, Leases, Scanned},
+    wish::{Coming, Known, LeaseRef, Leases, Scanned},
 };
 use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
 
@@ -14,31 +14,32 @@ use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
 const SCAN_ENTRIES: usize = 4096;
 
 impl Actor {
-    /// Carry out one command for each, a refusal by the rules in its place. A reason that is no
-    /// matter of rules ends the whole wish when nothing of it was done yet, and otherwise stands
-    /// in the places of those that were not done.
-    pub(super) fn each<T>(
+    /// Accept jobs, a refusal by the rules in its place. A reason that is no matter of rules ends the
+    /// whole wish when nothing of it was done yet, and otherwise stands in the places of those that
+    /// were not done.
+    pub(super) fn accept(
         &mut self,
-        all: Vec<T>,
+        jobs: Vec<Coming>,
         now: Now,
-        command: impl Fn(T) -> (JobId, Command),
-    ) -> Result<Each, StoreError> {
-        let mut answers = Vec::with_capacity(all.len());
+    ) -> Result<Vec<Result<JobId, Rejected>>, StoreError> {
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
+        let mut answers = Vec::with_capacity(jobs.len());
         let mut done = 0;
-        for one in all {
-            let (id, command) = command(one);
-            let answer = match self.carry_out(command, now) {
-                Ok(_) => {
+        for job in jobs {
+            let accepted = self.writer.accept(&job, now);
+            answers.push(match accepted.map_err(|why| self.unstaged(why)) {
+                Ok(()) => {
                     done += 1;
-                    Ok(())
+                    Ok(job.id)
                 }
                 Err(StoreError::Rejected(rejected)) => Err(rejected),
                 Err(error) if done == 0 || matches!(error, StoreError::Poisoned { .. }) => {
                     return Err(error);
                 }
                 Err(error) => Err(Rejected::Invalid(error.to_string())),
-            };
-            answers.push((id, answer));
+            });
         }
         Ok(answers)
     }

@@ -279,14 +279,4 @@ impl Actor {
         self.writer.counters.pruned += pruned as u64;
         Ok(pruned == PRUNED)
     }
-
-    fn unstaged(&self, unstaged: Unstaged) -> StoreError {
-        match unstaged {
-            Unstaged::Refused(error) => error,
-            Unstaged::Poison(cause) => {
-                self.poisoned(cause.clone());
-                StoreError::Poisoned { cause }
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::store::{
     Amended, DeadWish, Imported, JobFilter, LetterBounds, LetterRef, Purged, QueueRow, StoreError,
-    StoreStats,
+    StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -45,6 +45,23 @@ pub(super) struct Scanned {
     pub(super) resume: Option<JobId>,
 }
 
+/// A job that is to be accepted. Its record is made where it comes from: there is one writer, and many
+/// callers.
+pub(super) struct Coming {
+    pub(super) id: JobId,
+    /// The record's body, or why there can be none.
+    pub(super) body: Result<Vec<u8>, String>,
+}
+
+impl From<&Job> for Coming {
+    fn from(job: &Job) -> Self {
+        Self {
+            id: job.id,
+            body: frames::encode_job(job),
+        }
+    }
+}
+
 /// A wish about dead letters.
 pub(super) enum LetterWish {
     Amend(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
@@ -62,7 +79,7 @@ pub(super) enum LetterWish {
 
 /// One wish.
 pub(super) enum Wish {
-    Enqueue(Vec<Job>, Reply<Vec<Result<JobId, Rejected>>>),
+    Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
     Claim(ClaimRequest, Reply<Leases>),
     Checkpoint {
         id: JobId,

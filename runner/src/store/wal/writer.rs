@@ -14,6 +14,7 @@ use super::{
     live::Live,
     room::Room,
     segments::Appender,
+    wish::Coming,
 };
 use crate::{
     clock::Clock,
@@ -183,17 +184,38 @@ impl Writer {
         {
             self.bury(&letter)?;
         }
+        self.batch.note(&record.event);
+        let at = self.append(&body, &Slim::from(&record), now)?;
+        self.batch.body = body;
+        Ok(at)
+    }
+
+    /// Take a job in, of which the record is made.
+    pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<(), Unstaged> {
+        let refused = |rejected: Rejected| Unstaged::Refused(rejected.into());
+        let body = match &coming.body {
+            Ok(body) => body,
+            Err(why) => return Err(refused(Rejected::Invalid(why.clone()))),
+        };
+        self.ledger.may_accept(coming.id).map_err(refused)?;
+        self.reserve(body.len(), Room::NewWork, now.mono)?;
+        let reading = frames::decode_slim(body).map_err(Unstaged::Poison)?;
+        reading.tell(|slim| self.append(body, slim, now))?;
+        self.batch.accepted(coming.id);
+        Ok(())
+    }
+
+    /// Append a record for which there is room, and take it in.
+    fn append(&mut self, body: &[u8], slim: &Slim<'_>, now: Now) -> Result<RecordAt, Unstaged> {
         if self.appender.will_roll(body.len()) {
             // A segment's end is synced there: never beside another sync of the same file.
             self.land(true).map_err(Unstaged::Poison)?;
         }
-        let at = self.appender.append(&body).map_err(poison)?;
+        let at = self.appender.append(body).map_err(poison)?;
         let bytes = frames::framed_len(body.len()) as u64;
-        self.batch.body = body;
         self.counters.appended += 1;
-        self.batch.note(&record.event);
         self.live
-            .take_in(&mut self.ledger, &Slim::from(&record), at, bytes, now.mono)
+            .take_in(&mut self.ledger, slim, at, bytes, now.mono)
             .map_err(|unsound| Unstaged::Poison(format!("job {}: {}", unsound.id, unsound.why)))?;
         Ok(at)
     }
@@ -283,6 +305,12 @@ impl Writer {
 }
 
 impl Batch {
+    fn accepted(&mut self, id: JobId) {
+        self.changed.push(id);
+        self.wants_sync = true;
+        self.readied = true;
+    }
+
     fn note(&mut self, event: &Event) {
         match event {
             // What is written anew is no change.

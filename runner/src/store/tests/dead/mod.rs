@@ -56,7 +56,7 @@ fn letter(id: JobId, died_at: u64, payload: usize) -> Letter {
 
 fn ids(count: usize) -> Vec<JobId> {
     let mut mint = IdMint::default();
-    (0..count).map(|_| mint.next(UnixMs(START), 1)).collect()
+    (0..count).map(|_| mint.next(UnixMs(START), || 1)).collect()
 }
 
 fn bury(store: &DeadStore, letters: &[Letter]) {

@@ -1,0 +1,240 @@
+//! What a record has besides its head, as MessagePack: structs as arrays in the order of their fields,
+//! enum variants by name.
+//!
+//! A field may be added at the end of a struct with `#[serde(default)]`; older records then read
+//! with the default. Fields are never moved, retyped or taken away within a format version.
+
+use alloc::{borrow::Cow, boxed::Box, string::String, vec::Vec};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    fields::Lost,
+    record::{BadRecord, read},
+};
+use crate::{
+    attempt::Attempt,
+    carried::Carried,
+    event::{Event, Verdict},
+    fact::{Accepted, Anew, Fact},
+    id::JobId,
+    job::{Job, Output},
+    retry::{Backoff, RetryPolicy},
+};
+
+/// Of a record of each kind.
+pub(super) enum Rest<'a> {
+    Nothing,
+    /// Bytes as they are.
+    Checkpointed(&'a [u8]),
+    Enqueued(JobRest<'a>),
+    Settled(SettledRest<'a>),
+    Buried(&'a Attempt),
+    Carried(CarriedRest<'a>),
+}
+
+/// A [`Job`] without what its head has.
+#[derive(Serialize, Deserialize)]
+pub(super) struct JobRest<'a> {
+    #[serde(borrow, with = "serde_bytes")]
+    payload: Cow<'a, [u8]>,
+    #[serde(borrow)]
+    content_type: Cow<'a, str>,
+    headers: Cow<'a, [(String, String)]>,
+    trap_attempts: Option<u32>,
+    backoff: Option<Cow<'a, Backoff>>,
+    timeout_ms: Option<u64>,
+    parent: Option<JobId>,
+}
+
+/// An attempt's end. Of the attempt and the verdict the head repeats what the ledger needs.
+#[derive(Serialize, Deserialize)]
+pub(super) struct SettledRest<'a> {
+    attempt: Cow<'a, Attempt>,
+    verdict: Cow<'a, Verdict>,
+    #[serde(borrow)]
+    children: Vec<JobRest<'a>>,
+}
+
+/// A [`Carried`] job without what its head has.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CarriedRest<'a> {
+    #[serde(borrow)]
+    job: JobRest<'a>,
+    history: Cow<'a, [Attempt]>,
+    output: Option<Cow<'a, Output>>,
+    reason: Option<Cow<'a, str>>,
+    children: Cow<'a, [JobId]>,
+    #[serde(borrow, with = "serde_bytes")]
+    checkpoint: Option<Cow<'a, [u8]>>,
+}
+
+impl<'a> From<&'a Event> for Rest<'a> {
+    fn from(event: &'a Event) -> Self {
+        match event {
+            Event::Enqueued(job) => Self::Enqueued(JobRest::from(&**job)),
+            Event::Checkpointed { bytes, .. } => Self::Checkpointed(bytes),
+            Event::Settled {
+                attempt,
+                verdict,
+                children,
+                ..
+            } => Self::Settled(SettledRest {
+                attempt: Cow::Borrowed(attempt),
+                verdict: Cow::Borrowed(verdict),
+                children: children.iter().map(JobRest::from).collect(),
+            }),
+            Event::Lost {
+                buried: Some(attempt),
+                ..
+            } => Self::Buried(attempt),
+            Event::Carried(carried) => Self::Carried(CarriedRest::from(&**carried)),
+            Event::Leased { .. }
+            | Event::Lost { buried: None, .. }
+            | Event::Requeued { .. }
+            | Event::Hastened { .. }
+            | Event::Deleted { .. }
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => Self::Nothing,
+        }
+    }
+}
+
+impl<'a> From<&'a Job> for JobRest<'a> {
+    fn from(job: &'a Job) -> Self {
+        Self {
+            payload: Cow::Borrowed(&job.payload),
+            content_type: Cow::Borrowed(&job.content_type),
+            headers: Cow::Borrowed(&job.headers),
+            trap_attempts: job.retry.trap_attempts,
+            backoff: job.retry.backoff.as_ref().map(Cow::Borrowed),
+            timeout_ms: job.timeout_ms,
+            parent: job.parent,
+        }
+    }
+}
+
+impl<'a> From<&'a Carried> for CarriedRest<'a> {
+    fn from(carried: &'a Carried) -> Self {
+        Self {
+            job: JobRest::from(&carried.job),
+            history: Cow::Borrowed(&carried.history),
+            output: carried.output.as_ref().map(Cow::Borrowed),
+            reason: carried.reason.as_deref().map(Cow::Borrowed),
+            children: Cow::Borrowed(&carried.children),
+            checkpoint: carried.checkpoint.as_deref().map(Cow::Borrowed),
+        }
+    }
+}
+
+impl JobRest<'_> {
+    fn join(self, head: &Accepted<'_>) -> Job {
+        Job {
+            id: head.id,
+            kind: head.kind.into(),
+            queue: head.queue.into(),
+            priority: head.priority,
+            payload: self.payload.into_owned(),
+            content_type: self.content_type.into_owned(),
+            headers: self.headers.into_owned(),
+            enqueued_at: head.enqueued_at,
+            due: head.due,
+            retry: RetryPolicy {
+                max_attempts: head.max_attempts,
+                trap_attempts: self.trap_attempts,
+                backoff: self.backoff.map(Cow::into_owned),
+            },
+            timeout_ms: self.timeout_ms,
+            parent: self.parent,
+        }
+    }
+}
+
+impl CarriedRest<'_> {
+    fn join(self, head: &Anew<'_>) -> Carried {
+        Carried {
+            job: self.job.join(&head.job),
+            at: head.at,
+            status: head.status,
+            attempts: head.attempts,
+            losses: head.losses,
+            token: head.token,
+            failure: head.failure,
+            history: self.history.into_owned(),
+            output: self.output.map(Cow::into_owned),
+            reason: self.reason.map(Cow::into_owned),
+            children: self.children.into_owned(),
+            checkpoint: self.checkpoint.map(Cow::into_owned),
+        }
+    }
+}
+
+/// The whole fact, from its head and its rest.
+pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
+    Ok(match head {
+        Fact::Enqueued(job) => Event::Enqueued(Box::new(read::<JobRest<'_>>(rest)?.join(&job))),
+        Fact::Leased { id, token, at } => Event::Leased { id, token, at },
+        Fact::Checkpointed { id, token, at } => Event::Checkpointed {
+            id,
+            token,
+            at,
+            bytes: rest.to_vec(),
+        },
+        Fact::Settled { id, children, .. } => {
+            let whole = read::<SettledRest<'_>>(rest)?;
+            if whole.children.len() != children.len() {
+                return Err(Lost("its head names another number of jobs than follow").into());
+            }
+            let jobs = whole.children.into_iter().zip(&children);
+            Event::Settled {
+                id,
+                attempt: Box::new(whole.attempt.into_owned()),
+                verdict: whole.verdict.into_owned(),
+                children: jobs.map(|(rest, job)| rest.join(job)).collect(),
+            }
+        }
+        Fact::Lost {
+            id,
+            token,
+            at,
+            buried,
+        } => Event::Lost {
+            id,
+            token,
+            at,
+            buried: match buried {
+                Some(_) => Some(Box::new(read(rest)?)),
+                None => None,
+            },
+        },
+        Fact::Requeued { id, at, from_dead } => Event::Requeued { id, at, from_dead },
+        Fact::Hastened { id, at } => Event::Hastened { id, at },
+        Fact::Deleted { id, at } => Event::Deleted { id, at },
+        Fact::Carried(anew) => Event::Carried(Box::new(read::<CarriedRest<'_>>(rest)?.join(&anew))),
+        Fact::Pruned { ids, at } => Event::Pruned {
+            ids: ids.into_owned(),
+            at,
+        },
+        Fact::Trimmed {
+            before,
+            at,
+            last_id,
+            last_token,
+        } => Event::Trimmed {
+            before,
+            at,
+            last_id,
+            last_token,
+        },
+        Fact::Merged {
+            log,
+            at,
+            last_token,
+        } => Event::Merged {
+            log: log.into(),
+            at,
+            last_token,
+        },
+    })
+}
