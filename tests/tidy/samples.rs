@@ -154,6 +154,7 @@ fn imports_against_the_layers_are_found() {
         ("runner/src/cli/job.rs", "use crate::app::Rooms;"),
         ("runner/src/kitchen.rs", ""),
         ("runner/model/src/time.rs", "use std::time::Instant;"),
+        ("runner/cron/src/zone.rs", "use std::time::SystemTime;"),
     ];
     for (path, line) in up {
         assert_eq!(

@@ -1,0 +1,7 @@
+//! The slots of schedules: by a table, against a count of every minute, and what is refused.
+
+mod cases;
+mod hostile;
+mod minutes;
+mod refused;
+mod shown;
