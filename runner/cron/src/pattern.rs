@@ -10,6 +10,8 @@ use crate::{
 
 /// The calendar repeats itself after so many years, days of the week included.
 const CYCLE: i16 = 400;
+/// So many years hold every kind of year, leap or not, beginning on each day of the week.
+const KINDS: i16 = 28;
 
 /// The fields of an expression, as bit sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +56,7 @@ impl Pattern {
 
     /// Whether any date of the calendar matches.
     pub(crate) fn can_occur(&self) -> bool {
-        (2000..2000 + CYCLE).any(|year| (1..=12).any(|month| self.days_of(year, month) != 0))
+        (2000..2000 + KINDS).any(|year| (1..=12).any(|month| self.days_of(year, month) != 0))
     }
 
     /// The first local time at or after `from` that it names. `None` when the calendar ends before.

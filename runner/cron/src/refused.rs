@@ -1,6 +1,6 @@
 //! Why a text is no schedule: the field, the column, what stands there, and what to do.
 
-use alloc::{string::String, vec::Vec};
+use alloc::string::String;
 use core::fmt;
 
 use crate::{
@@ -104,9 +104,10 @@ impl fmt::Display for Refused {
             f.write_str("NEVER: ")?;
         }
         if let Some(field) = self.field {
-            write!(f, "{} field, column {}, ", field.name(), self.column)?;
+            write!(f, "{} field, column {}", field.name(), self.column)?;
+            f.write_str(if self.text.is_empty() { ": " } else { ", " })?;
         }
-        if self.why != Why::Empty {
+        if !self.text.is_empty() {
             write!(f, "`{}`: ", self.text)?;
         }
         self.reason(f)
@@ -120,10 +121,12 @@ impl Refused {
         let field = self.field.unwrap_or(Field::Minute);
         let (name, most) = (field.name(), field.range().1);
         match self.why {
-            Why::Empty | Why::Fields(_) | Why::UnknownMacro | Why::TooLong(_) | Why::ZoneInFront => {
-                self.whole(f)
-            }
-            Why::EmptyItem => f.write_str("nothing stands beside the comma: take the comma away"),
+            Why::Empty => f.write_str("the expression is empty: write five fields, such as `0 3 * * *`"),
+            Why::TooLong(bytes) => write!(f, "the expression has {bytes} bytes, {LONGEST} at most"),
+            Why::Fields(count) => fields(f, count),
+            Why::ZoneInFront => f.write_str("the zone is not part of the expression: give it beside it"),
+            Why::UnknownMacro => macros(f),
+            Why::EmptyItem => f.write_str("nothing stands here: write a value, or take the comma away"),
             Why::NoValue => write!(f, "is no {name}: write {}", field.allowed()),
             Why::OutOfRange => write!(f, "is out of range: write {}", field.allowed()),
             Why::NoStep => write!(f, "is no step: write a number from 1 to {most} after the /"),
@@ -131,12 +134,15 @@ impl Refused {
                 f,
                 "the step is out of range: in the {name} field it is a number from 1 to {most}"
             ),
-            Why::StepAlone => write!(
-                f,
-                "a step needs a range before it: write */N for the whole range, or such as {}-{}/N",
-                self.text.split('/').next().filter(|start| !start.is_empty()).unwrap_or("0"),
-                field.span().1
-            ),
+            Why::StepAlone => {
+                let (start, step) = self.text.split_once('/').unwrap_or_default();
+                let start = if start.is_empty() { "0" } else { start };
+                let last = field.span().1;
+                write!(
+                    f,
+                    "a step needs a range before it: write {start}-{last}/{step}, or */{step} for the whole range"
+                )
+            }
             Why::Backwards => write!(
                 f,
                 "the range ends before it starts, and only days of the week wrap: write its two parts with a comma, such as {}",
@@ -154,28 +160,6 @@ impl Refused {
         }
     }
 
-    /// What is wrong with the text as a whole.
-    fn whole(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.why {
-            Why::Empty => f.write_str("the expression is empty: write five fields, such as `0 3 * * *`"),
-            Why::TooLong(bytes) => write!(f, "the expression has {bytes} bytes, {LONGEST} at most"),
-            Why::ZoneInFront => f.write_str("the zone is not part of the expression: give it beside it"),
-            Why::UnknownMacro => {
-                let names: Vec<&str> = MACROS.iter().map(|(name, _)| *name).collect();
-                write!(f, "is not known: write {}, @every with a duration, or @reboot", names.join(", "))
-            }
-            Why::Fields(7) => f.write_str("has 7 fields: there is no field for the year; write [second] minute hour day-of-month month day-of-week"),
-            _ => {
-                let count = match self.why {
-                    Why::Fields(count) => count,
-                    _ => 0,
-                };
-                let plural = if count == 1 { "" } else { "s" };
-                write!(f, "has {count} field{plural}, not five or six: write [second] minute hour day-of-month month day-of-week")
-            }
-        }
-    }
-
     /// The two halves of a range that would have to wrap.
     fn parts(&self, field: Field) -> String {
         let (first, last) = field.range();
@@ -183,4 +167,24 @@ impl Refused {
         let (from, to) = base.split_once('-').unwrap_or_default();
         alloc::format!("{from}-{last},{first}-{to}")
     }
+}
+
+fn fields(f: &mut fmt::Formatter<'_>, count: usize) -> fmt::Result {
+    let names = "[second] minute hour day-of-month month day-of-week";
+    match count {
+        1 => write!(f, "is one field, not five or six: write {names}"),
+        7 => write!(
+            f,
+            "has 7 fields: there is no field for the year; write {names}"
+        ),
+        _ => write!(f, "has {count} fields, not five or six: write {names}"),
+    }
+}
+
+fn macros(f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("is not known: write ")?;
+    for (name, _) in MACROS {
+        write!(f, "{name}, ")?;
+    }
+    f.write_str("@every with a duration, or @reboot")
 }

@@ -263,3 +263,13 @@ fn asking_on_from_each_slot_and_from_anywhere_between_gives_the_same() {
         }
     }
 }
+
+#[test]
+fn on_a_leap_day_every_expression_has_its_next_slot() {
+    let leap_day: Timestamp = "2028-02-29T12:00:00Z".parse().unwrap();
+    for case in CASES.iter().filter(|case| matches!(case.next, Slots(_))) {
+        let schedule = Schedule::parse(case.text, Zone::named(case.zone).unwrap()).unwrap();
+        let next = schedule.next_after(leap_day);
+        assert!(next.is_some_and(|next| next > leap_day), "{}", case.says);
+    }
+}
