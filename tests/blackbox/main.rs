@@ -3,6 +3,7 @@
 mod backup;
 mod cli;
 mod crash;
+mod cron;
 mod dead;
 mod fixtures;
 mod format;

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use sandhog_model::{JobId, State};
 
-use super::{dead::DeadCommand, enqueue::EnqueueArgs, plugin::PluginCommand, session::Format};
+use super::{
+    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, plugin::PluginCommand,
+    session::Format,
+};
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
 2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
@@ -61,6 +64,9 @@ pub(super) enum Verb {
     /// Look at dead letters and bring them back
     #[command(subcommand)]
     Dead(DeadCommand),
+    /// Look at schedules
+    #[command(subcommand)]
+    Cron(CronCommand),
     /// Make, check and try handlers
     #[command(subcommand)]
     Plugin(PluginCommand),

@@ -3,6 +3,7 @@
 
 mod args;
 mod base64;
+mod cron;
 mod dead;
 mod door;
 mod enqueue;
@@ -127,11 +128,12 @@ fn dispatch(
         io.out.write_all(&script)?;
         return Ok(Exit::Done.into());
     }
-    let checks_other_file = matches!(
+    let needs_no_settings = matches!(
         &verb,
         Verb::Config(args::ConfigCommand::Check { file: Some(_) })
+            | Verb::Cron(cron::CronCommand::Next { .. })
     );
-    let config = match checks_other_file {
+    let config = match needs_no_settings {
         true => Config::default(),
         false => settings(&global, environment)?,
     };
@@ -166,6 +168,7 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Job(command) => job::run(session, command),
         Verb::Queue(command) => queue::run(session, command),
         Verb::Dead(command) => dead::run(session, command),
+        Verb::Cron(command) => cron::run(session, command),
         Verb::Plugin(command) => plugin::run(session, command),
         Verb::Stats => stats::run(session),
         Verb::Log(command) => log::run(session, command),

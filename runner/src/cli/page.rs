@@ -10,13 +10,13 @@ const HEAD: &str = "# The command line
 
 Every verb takes `-o table` (for people, the default) or `-o json` (for programs). With `-o json` standard output
 holds one JSON value: an array where there may be many (the `ls` verbs, `plugin build`, `plugin check`, `log dump`,
-`dead retry`, `dead rm`, `enqueue --bulk`), an object otherwise; nothing when it failed before an answer. Everything
+`dead retry`, `dead rm`, `enqueue --bulk`, `cron next`), an object otherwise; nothing when it failed before an answer. Everything
 else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative to now in tables. What a handler wrote
 is shown with control characters written out, so that it cannot give orders to a terminal.
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`.
-`enqueue --wait` needs a runner. `log`, `config` and `plugin new|build|check|run` never do; `log repair` needs that none is up.
+`enqueue --wait` needs a runner. `log`, `config`, `cron next` and `plugin new|build|check|run` never do; `log repair` needs that none is up.
 
 ## Exit codes
 

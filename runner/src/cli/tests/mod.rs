@@ -21,6 +21,7 @@ use crate::{
     plugin::{Catalog, Limits, Problem, Report, Tried},
 };
 
+mod cron;
 mod dead;
 mod jobs;
 mod rest;
