@@ -101,3 +101,38 @@ fn what_never_comes_and_what_cannot_be_read_is_refused_with_the_reason() {
         answer.stderr
     );
 }
+
+#[test]
+fn schedules_of_the_settings_are_checked_and_shown_and_a_runner_says_that_it_does_not_run_them() {
+    let home = Home::new(SANDHOG);
+    home.write_config(
+        "[cron.nightly]\nkind = \"report\"\nschedule = \"0 0 30 2 *\"\nzone = \"Paris\"\n",
+    );
+    let refused = home.run(&["config", "check"]).exits(2).stderr;
+    let lines: Vec<&str> = refused.lines().collect();
+    assert_eq!(lines.len(), 2, "{refused}");
+    assert!(
+        lines[0].contains("sandhog.toml:3: `cron.nightly.schedule` is refused: NEVER"),
+        "{refused}"
+    );
+    assert!(
+        lines[1].contains("sandhog.toml:4: `cron.nightly.zone` is refused"),
+        "{refused}"
+    );
+
+    home.write_config(
+        "[cron.nightly]\nkind = \"report\"\nschedule = \"@daily\"\nzone = \"europe/paris\"\n",
+    );
+    let _ = home.run(&["config", "check"]).exits(0);
+    let shown = home.json(&["config", "show"]);
+    let nightly = &shown["settings"]["cron"]["nightly"];
+    assert_eq!(nightly["schedule"], "@daily", "{shown}");
+    assert_eq!(nightly["zone"], "Europe/Paris", "{shown}");
+    assert_eq!(nightly["overlap"], "skip", "{shown}");
+    let runner = home.start();
+    let said = runner.said();
+    assert!(
+        said.contains("the settings have schedules, which this version checks and does not run"),
+        "{said}"
+    );
+}

@@ -129,6 +129,13 @@ async fn start_engine(
     store: &Arc<Wal>,
     registry: &Arc<Registry>,
 ) -> anyhow::Result<Arc<Engine>> {
+    if !config.cron.is_empty() {
+        let count = config.cron.len();
+        tracing::warn!(
+            count,
+            "the settings have schedules, which this version checks and does not run"
+        );
+    }
     let hosts = WasmHostFactory::new(sandbox_options(config));
     let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
     let options = EngineOptions {

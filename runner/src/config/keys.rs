@@ -32,6 +32,15 @@ pub(super) struct Table {
     pub(super) keys: &'static [Key<Config>],
 }
 
+/// Tables that the operator names: `[kind.NAME]`, `[cron.NAME]`.
+pub(super) struct Named<S: 'static> {
+    pub(super) name: &'static str,
+    pub(super) says: &'static str,
+    /// The keys that every one of them must have.
+    pub(super) must: &'static [&'static str],
+    pub(super) keys: &'static [Key<S>],
+}
+
 macro_rules! key {
     ($settings:ty, $($field:ident).+, $name:literal, $form:expr, $says:literal) => {
         Key {
@@ -45,6 +54,7 @@ macro_rules! key {
         }
     };
 }
+pub(super) use key;
 
 const fn count(max: u64) -> Form {
     Form::Count { min: 1, max }
@@ -267,58 +277,60 @@ pub(super) const TABLES: &[Table] = &[
     },
 ];
 
-/// What `[kind.NAME]` means, for the page.
-pub(super) const KIND_SAYS: &str = "The operator's word on one kind of job. It stands above what the handler proposes and below what a job says itself.";
-
-/// The keys of `[kind.NAME]`.
-pub(super) const KIND_KEYS: &[Key<KindSettings>] = &[
-    key!(
-        KindSettings,
-        queue,
-        "queue",
-        Form::Name,
-        "The queue of its jobs."
-    ),
-    key!(
-        KindSettings,
-        timeout,
-        "timeout",
-        ATTEMPT,
-        "Wall time of an attempt."
-    ),
-    key!(
-        KindSettings,
-        memory,
-        "memory",
-        MEMORY,
-        "Linear memory of an attempt."
-    ),
-    key!(
-        KindSettings,
-        max_attempts,
-        "max_attempts",
-        count(1_000),
-        "Attempts in all; the last failure puts the job into the dead letters."
-    ),
-    key!(
-        KindSettings,
-        trap_attempts,
-        "trap_attempts",
-        count(1_000),
-        "Attempts in all when the failures are ones that the same input most likely repeats: traps, memory, a bad result."
-    ),
-    key!(
-        KindSettings,
-        backoff,
-        "backoff",
-        Form::Backoff,
-        "The wait between attempts."
-    ),
-    key!(
-        KindSettings,
-        config,
-        "config",
-        Form::Pairs,
-        "Keys and values the handler reads through the `config` interface."
-    ),
-];
+/// The operator's word on kinds.
+pub(super) const KIND: Named<KindSettings> = Named {
+    name: "kind",
+    says: "The operator's word on one kind of job. It stands above what the handler proposes and below what a job says itself.",
+    must: &[],
+    keys: &[
+        key!(
+            KindSettings,
+            queue,
+            "queue",
+            Form::Name,
+            "The queue of its jobs."
+        ),
+        key!(
+            KindSettings,
+            timeout,
+            "timeout",
+            ATTEMPT,
+            "Wall time of an attempt."
+        ),
+        key!(
+            KindSettings,
+            memory,
+            "memory",
+            MEMORY,
+            "Linear memory of an attempt."
+        ),
+        key!(
+            KindSettings,
+            max_attempts,
+            "max_attempts",
+            count(1_000),
+            "Attempts in all; the last failure puts the job into the dead letters."
+        ),
+        key!(
+            KindSettings,
+            trap_attempts,
+            "trap_attempts",
+            count(1_000),
+            "Attempts in all when the failures are ones that the same input most likely repeats: traps, memory, a bad result."
+        ),
+        key!(
+            KindSettings,
+            backoff,
+            "backoff",
+            Form::Backoff,
+            "The wait between attempts."
+        ),
+        key!(
+            KindSettings,
+            config,
+            "config",
+            Form::Pairs,
+            "Keys and values the handler reads through the `config` interface."
+        ),
+    ],
+};

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of how the rooms work inside; it only fills in their options.
 
+mod cron;
 mod error;
 mod keys;
 mod page;
@@ -14,6 +15,7 @@ use sandhog_model::{Backoff, KindDefaults, RetryPolicy};
 
 use crate::plugin::Limits;
 
+pub use cron::{CatchUp, CronSettings, Overlap};
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
 pub use read::{DEFAULT_FILE, Overrides, load, parse};
@@ -34,6 +36,8 @@ pub struct Config {
     pub limits: LimitSettings,
     /// `[kind.NAME]`, by name.
     pub kinds: BTreeMap<String, KindSettings>,
+    /// `[cron.NAME]`, by name.
+    pub cron: BTreeMap<String, CronSettings>,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -190,6 +194,7 @@ impl Default for Config {
                 checkpoint: limits.checkpoint,
             },
             kinds: BTreeMap::new(),
+            cron: BTreeMap::new(),
             log: LogSettings {
                 format: LogFormat::Text,
                 level: "info".into(),

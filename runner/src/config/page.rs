@@ -1,10 +1,11 @@
 //! The settings as text: `config show`, and the page in `docs/`.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    Config,
-    keys::{KIND_KEYS, KIND_SAYS, Key, TABLES},
+    Config, CronSettings,
+    cron::CRON,
+    keys::{KIND, Key, Named, TABLES},
     value::{Value, quote},
 };
 
@@ -15,16 +16,17 @@ pub fn show(config: &Config) -> String {
     for table in TABLES {
         section(&mut text, table.name, table.keys, config);
     }
-    for (kind, settings) in &config.kinds {
-        // A kind may hold dots, which would be tables of their own.
-        section(
-            &mut text,
-            &format!("kind.{}", quote(kind)),
-            KIND_KEYS,
-            settings,
-        );
-    }
+    named(&mut text, &KIND, &config.kinds);
+    named(&mut text, &CRON, &config.cron);
     text
+}
+
+fn named<S>(text: &mut String, tables: &Named<S>, all: &BTreeMap<String, S>) {
+    for (name, settings) in all {
+        // A name may hold dots, which would be tables of their own.
+        let title = format!("{}.{}", tables.name, quote(name));
+        section(text, &title, tables.keys, settings);
+    }
 }
 
 fn section<S>(text: &mut String, name: &str, keys: &[Key<S>], settings: &S) {
@@ -89,9 +91,17 @@ pub fn page() -> String {
             default_cell((key.get)(&defaults), key)
         });
     }
-    let _ = write!(text, "\n## `[kind.NAME]`\n\n{KIND_SAYS}\n");
-    rows(&mut text, KIND_KEYS, |_| "left open".into());
+    let _ = write!(text, "\n## `[kind.NAME]`\n\n{}\n", KIND.says);
+    rows(&mut text, KIND.keys, |_| "left open".into());
     text.push_str(BACKOFFS);
+    let _ = write!(text, "\n## `[cron.NAME]`\n\n{}\n", CRON.says);
+    let defaults = CronSettings::default();
+    rows(&mut text, CRON.keys, |key| {
+        match CRON.must.contains(&key.name) {
+            true => "none".into(),
+            false => default_cell((key.get)(&defaults), key),
+        }
+    });
     text
 }
 

@@ -1,6 +1,7 @@
 //! From the file, the environment and flags to checked settings.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
     fs, io,
     ops::Range,
@@ -13,13 +14,17 @@ use toml::{
 };
 
 use super::{
-    Config, ConfigError, KindSettings, Refusal,
-    keys::{KIND_KEYS, Key, TABLES},
+    Config, ConfigError, Refusal,
+    cron::CRON,
+    keys::{KIND, Key, Named, TABLES},
     value::{Form, Value, is_name},
 };
 
 /// The file that is read when none is named, if it is there.
 pub const DEFAULT_FILE: &str = "sandhog.toml";
+
+/// What holds tables with names.
+const NAMED: [&str; 2] = [KIND.name, CRON.name];
 
 /// What flags say; they win over the environment, which wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -160,9 +165,10 @@ impl Reader<'_> {
                         self.entry(config, table.keys, &format!("{}.", table.name), entry);
                     }
                 }
-                None if name.get_ref() == "kind" => self.kinds(config, inner),
+                None if name.get_ref() == KIND.name => self.named(&KIND, &mut config.kinds, inner),
+                None if name.get_ref() == CRON.name => self.named(&CRON, &mut config.cron, inner),
                 None => {
-                    let tables = TABLES.iter().map(|table| table.name).chain(["kind"]);
+                    let tables = TABLES.iter().map(|table| table.name).chain(NAMED);
                     let why = unknown(
                         "table",
                         &format!("[{}]", name.get_ref()),
@@ -186,7 +192,10 @@ impl Reader<'_> {
                 "`{key}` stands outside a table: put it under [{}]",
                 table.name
             ),
-            None if TABLES.iter().any(|table| table.name == key) || key == "kind" => {
+            None if NAMED.contains(&key.as_ref()) => {
+                format!("`{key}` holds tables with names: write [{key}.NAME] and its keys below")
+            }
+            None if TABLES.iter().any(|table| table.name == key) => {
                 format!("`{key}` is a table: write [{key}] and its keys below")
             }
             None => {
@@ -200,28 +209,43 @@ impl Reader<'_> {
         self.refuse(name.span(), why);
     }
 
-    fn kinds(&mut self, config: &mut Config, kinds: &DeTable<'_>) {
-        for (name, value) in kinds {
-            let kind = name.get_ref();
-            if !is_name(kind) {
-                let why = format!(
-                    "[kind.{kind:?}] names no kind: allowed is {}",
-                    Form::Name.allowed()
-                );
+    /// The tables that the operator names.
+    fn named<S: Default>(
+        &mut self,
+        tables: &Named<S>,
+        all: &mut BTreeMap<String, S>,
+        found: &DeTable<'_>,
+    ) {
+        let of = tables.name;
+        for (name, value) in found {
+            let one = name.get_ref();
+            if !is_name(one) {
+                let allowed = Form::Name.allowed();
+                let why = format!("[{of}.{one:?}] names no {of}: allowed is {allowed}");
                 self.refuse(name.span(), why);
                 continue;
             }
             let Some(inner) = value.get_ref().as_table() else {
-                let why =
-                    format!("`kind.{kind}` is a table: write [kind.{kind}] and its keys below");
+                let why = format!("`{of}.{one}` is a table: write [{of}.{one}] and its keys below");
                 self.refuse(name.span(), why);
                 continue;
             };
-            let mut settings = KindSettings::default();
+            let mut settings = S::default();
             for entry in inner {
-                self.entry(&mut settings, KIND_KEYS, &format!("kind.{kind}."), entry);
+                self.entry(&mut settings, tables.keys, &format!("{of}.{one}."), entry);
             }
-            config.kinds.insert(kind.to_string(), settings);
+            for key in tables
+                .keys
+                .iter()
+                .filter(|key| tables.must.contains(&key.name))
+            {
+                if !inner.contains_key(key.name) {
+                    let (key, allowed) = (key.name, key.form.allowed());
+                    let why = format!("[{of}.{one}] has no `{key}`: write one, {allowed}");
+                    self.refuse(name.span(), why);
+                }
+            }
+            all.insert(one.to_string(), settings);
         }
     }
 

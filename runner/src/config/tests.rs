@@ -2,7 +2,9 @@
 
 use std::{ffi::OsString, fs, path::Path, time::Duration};
 
-use super::{Config, Durability, Keep, Overrides, load, page, parse, show};
+use super::{
+    CatchUp, Config, CronSettings, Durability, Keep, Overlap, Overrides, load, page, parse, show,
+};
 
 fn read(text: &str) -> Result<Config, String> {
     parse(Path::new("sandhog.toml"), text).map_err(|error| error.to_string())
@@ -103,6 +105,77 @@ const REFUSALS: &[(&str, &str)] = &[
     ),
     ("[kind.\"a b\"]\n", "names no kind"),
     ("[kind]\npage = 3", "`kind.page` is a table"),
+    (
+        "[[kind]]\nqueue = \"a\"",
+        "`kind` holds tables with names: write [kind.NAME]",
+    ),
+    (
+        "[[cron]]\nkind = \"page\"",
+        "sandhog.toml:1: `cron` holds tables with names: write [cron.NAME]",
+    ),
+    ("cron = 3", "`cron` holds tables with names"),
+    ("[cron]\nnightly = 3", "`cron.nightly` is a table"),
+    ("[cron.\"a b\"]\n", "[cron.\"a b\"] names no cron"),
+    (
+        "\n[cron.nightly]\nkind = \"page\"",
+        "sandhog.toml:2: [cron.nightly] has no `schedule`: write one, a cron expression in quotes",
+    ),
+    (
+        "[cron.nightly]\nschedule = \"@daily\"",
+        "[cron.nightly] has no `kind`: write one, a name",
+    ),
+    (
+        "[cron.nightly]\nschedul = \"@daily\"",
+        "unknown key `cron.nightly.schedul`: did you mean `schedule`?",
+    ),
+    (
+        "[cron.nightly]\nkind = \"page\"\nschedule = \"*/90 * * * *\"",
+        "sandhog.toml:3: `cron.nightly.schedule` is refused: minute field, column 1, `*/90`: the step is out of range",
+    ),
+    (
+        "[cron.nightly]\nschedule = \"0 0 30 2 *\"",
+        "`cron.nightly.schedule` is refused: NEVER: `0 0 30 2 *`: can never occur",
+    ),
+    (
+        "[cron.nightly]\nschedule = 5",
+        "`cron.nightly.schedule` is the number 5: allowed is a cron expression",
+    ),
+    (
+        "[cron.nightly]\nzone = \"paris\"",
+        "`cron.nightly.zone` is refused: `paris` is no zone of the IANA database: did you mean Europe/Paris?",
+    ),
+    (
+        "[cron.nightly]\nzone = \"\"",
+        "allowed is the name of a zone of the IANA database in quotes",
+    ),
+    (
+        "[cron.nightly]\npriority = 40000",
+        "`cron.nightly.priority` is 40000, out of range: allowed is a whole number from -32768 to 32767",
+    ),
+    (
+        "[cron.nightly]\npriority = \"1\"",
+        "`cron.nightly.priority` is the text \"1\", not a number",
+    ),
+    (
+        "[cron.nightly]\npayload = { a = 1 }",
+        "`cron.nightly.payload` is of type table: allowed is a text in quotes, of 1MiB at most",
+    ),
+    (
+        "[cron.nightly]\noverlap = \"queue\"",
+        "allowed is one of \"skip\", \"buffer_one\", \"allow\", \"cancel_other\"",
+    ),
+    (
+        "[cron.nightly]\ncatch_up = true",
+        "allowed is one of \"none\", \"latest\", \"all\"",
+    ),
+    (
+        "[cron.nightly]\ncatch_up_window = \"0s\"",
+        "`cron.nightly.catch_up_window` is 0s, out of range",
+    ),
+    (
+        "[cron.nightly]\njitter = \"2days\"",
+        "`cron.nightly.jitter` is 2days, out of range: allowed is a duration from 0s to 1day",
+    ),
     ("[log]\nlevel = \"loud\"", "`log.level` is \"loud\""),
     ("[log\n", "sandhog.toml:1: "),
 ];
@@ -190,6 +263,51 @@ fn a_kind_gives_its_own_limits_and_defaults() {
     assert_eq!(config.defaults_for("thumbnail").timeout_ms, None);
     assert_eq!(config.handler_config("thumbnail")["quality"], "80");
     assert!(config.handler_config("other").is_empty());
+}
+
+#[test]
+fn a_schedule_gives_its_job_and_what_happens_to_slots() {
+    let config = read(
+        "[cron.nightly]\nschedule = \" 30 2 * * MON-FRI \"\nzone = \"europe/paris\"\nkind = \"report\"\nqueue = \"slow\"\npriority = -5\npayload = '{\"a\": 1}'\noverlap = \"cancel_other\"\ncatch_up = \"all\"\ncatch_up_window = \"1day\"\njitter = \"30s\"\n[cron.\"a.b\"]\nschedule = \"@every 90m\"\nkind = \"page\"",
+    )
+    .unwrap();
+    let nightly = CronSettings {
+        schedule: "30 2 * * MON-FRI".into(),
+        zone: "Europe/Paris".into(),
+        kind: "report".into(),
+        queue: Some("slow".into()),
+        priority: -5,
+        payload: Some("{\"a\": 1}".into()),
+        overlap: Overlap::CancelOther,
+        catch_up: CatchUp::All,
+        catch_up_window: Duration::from_secs(86_400),
+        jitter: Duration::from_secs(30),
+    };
+    assert_eq!(config.cron["nightly"], nightly);
+    assert_eq!(nightly.read().unwrap().zone().name(), "Europe/Paris");
+    let plain = &config.cron["a.b"];
+    let defaults = (plain.zone.as_str(), plain.overlap, plain.catch_up);
+    assert_eq!(defaults, ("UTC", Overlap::Skip, CatchUp::Latest));
+    let defaults = (plain.catch_up_window, plain.jitter, plain.priority);
+    assert_eq!(defaults, (Duration::from_secs(3_600), Duration::ZERO, 0));
+    assert_eq!((&plain.queue, &plain.payload), (&None, &None));
+    assert_eq!(read(&show(&config)).unwrap(), config);
+    assert!(CronSettings::default().read().is_err());
+    let longest = "x".repeat(sandhog_model::limits::PAYLOAD_BYTES + 1);
+    let entry = format!("[cron.n]\nkind = \"k\"\nschedule = \"@daily\"\npayload = \"{longest}\"");
+    let refused = read(&entry).unwrap_err();
+    assert!(
+        refused.contains("`cron.n.payload` has 1048577 bytes: allowed is"),
+        "{refused}"
+    );
+    let taken = entry.replacen("xx", "x", 1);
+    assert_eq!(
+        read(&taken).unwrap().cron["n"]
+            .payload
+            .as_ref()
+            .map(String::len),
+        Some(1 << 20)
+    );
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
+use sandhog_cron::{Schedule, Zone};
 use sandhog_model::Backoff;
 
 use super::{Durability, Keep, LogFormat};
@@ -15,6 +16,8 @@ pub(super) enum Value {
     Path(PathBuf),
     /// A count, or a size in bytes.
     Number(u64),
+    /// A count that may be below zero.
+    Whole(i64),
     Span(Duration),
     Keep(Keep),
     Word(String),
@@ -44,7 +47,18 @@ pub(super) enum Form {
         max: Duration,
     },
     OneOf(&'static [&'static str]),
+    /// A number that may be below zero.
+    Whole {
+        min: i64,
+        max: i64,
+    },
     Name,
+    /// Any text, of so many bytes at most.
+    Text {
+        max: usize,
+    },
+    Cron,
+    Zone,
     Backoff,
     Pairs,
 }
@@ -75,6 +89,14 @@ impl Form {
             Self::Name => {
                 "a name of letters, digits and . _ : -, in quotes, at most 128 bytes".into()
             }
+            Self::Whole { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Text { max } => {
+                format!("a text in quotes, of {} at most", show_size(max as u64))
+            }
+            Self::Cron => "a cron expression in quotes, such as \"30 2 * * MON-FRI\"".into(),
+            Self::Zone => {
+                "the name of a zone of the IANA database in quotes, such as \"Europe/Paris\"".into()
+            }
             Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
             Self::Pairs => "a table of strings, such as { key = \"value\" }".into(),
         }
@@ -85,7 +107,9 @@ impl Form {
         match self {
             Self::Path if text.trim().is_empty() => Err("is empty".into()),
             Self::Path => Ok(Value::Path(PathBuf::from(text))),
-            Self::Count { .. } => Err(format!("is the text {text:?}, not a number")),
+            Self::Count { .. } | Self::Whole { .. } => {
+                Err(format!("is the text {text:?}, not a number"))
+            }
             Self::Size { min, max } => {
                 let bytes = parse_size(text)?;
                 within(bytes, min, max, show_size).map(Value::Number)
@@ -103,6 +127,14 @@ impl Form {
             Self::OneOf(_) => Err(format!("is {text:?}")),
             Self::Name if is_name(text) => Ok(Value::Word(text.into())),
             Self::Name => Err(format!("is {text:?}, which is no name")),
+            Self::Text { max } if text.len() <= max => Ok(Value::Word(text.into())),
+            Self::Text { .. } => Err(format!("has {} bytes", text.len())),
+            Self::Cron => Schedule::parse(text, Zone::utc())
+                .map(|schedule| Value::Word(schedule.text().into()))
+                .map_err(|why| format!("is refused: {why}")),
+            Self::Zone => Zone::named(text)
+                .map(|zone| Value::Word(zone.name().into()))
+                .map_err(|why| format!("is refused: {why}")),
             Self::Backoff => text
                 .parse()
                 .map(Value::Backoff)
@@ -123,9 +155,19 @@ impl Form {
             Self::Span { .. } | Self::Keep { .. } => {
                 Err(format!("is the number {number}, without a unit"))
             }
-            Self::Path | Self::OneOf(_) | Self::Name | Self::Backoff | Self::Pairs => {
-                Err(format!("is the number {number}"))
-            }
+            Self::Whole { min, max } => i64::try_from(number)
+                .ok()
+                .filter(|number| (min..=max).contains(number))
+                .map(Value::Whole)
+                .ok_or_else(|| format!("is {number}, out of range")),
+            Self::Path
+            | Self::OneOf(_)
+            | Self::Name
+            | Self::Text { .. }
+            | Self::Cron
+            | Self::Zone
+            | Self::Backoff
+            | Self::Pairs => Err(format!("is the number {number}")),
         }
     }
 }
@@ -215,6 +257,7 @@ impl Value {
         match (self, form) {
             (Self::Number(bytes), Form::Size { .. }) => quote(&show_size(*bytes)),
             (Self::Number(number), _) => number.to_string(),
+            (Self::Whole(number), _) => number.to_string(),
             (Self::Path(path), _) => quote(&path.to_string_lossy()),
             (Self::Span(span), _) => quote(&show_span(*span)),
             (Self::Keep(Keep::For(span)), _) => quote(&show_span(*span)),
@@ -266,6 +309,7 @@ setting!(PathBuf, Path, path => Some(path), field => field.clone());
 setting!(u64, Number, number => Some(number), field => *field);
 setting!(u32, Number, number => number.try_into().ok(), field => u64::from(*field));
 setting!(usize, Number, number => number.try_into().ok(), field => *field as u64);
+setting!(i16, Whole, number => number.try_into().ok(), field => i64::from(*field));
 setting!(Duration, Span, span => Some(span), field => *field);
 setting!(Keep, Keep, keep => Some(keep), field => *field);
 setting!(String, Word, word => Some(word), field => field.clone());
