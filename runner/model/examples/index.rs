@@ -94,7 +94,7 @@ impl World {
             due: (later > 0).then_some(now.plus(later)),
             ..NewJob::default()
         };
-        new.accept(self.mint.next(now, chance), now, &KindDefaults::default())
+        new.accept(self.mint.next(now, || chance), now, &KindDefaults::default())
             .expect("within bounds")
     }
 

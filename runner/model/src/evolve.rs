@@ -64,9 +64,9 @@ impl Ledger {
             Fact::Checkpointed { id, token, .. } => {
                 self.held(id, token)?;
                 if let Some(slot) = self.entries.get_mut(&id) {
-                    slot.set_checkpoint(Some(at));
                     slot.latest = at;
                 }
+                self.keep_checkpoint(id, Some(at));
             }
             Fact::Settled {
                 id,
@@ -125,6 +125,20 @@ impl Ledger {
         }
     }
 
+    /// Remember where a job's checkpoint is, or forget it.
+    fn keep_checkpoint(&mut self, id: JobId, at: Option<RecordAt>) {
+        match at {
+            Some(at) => {
+                self.checkpoints.insert(id, at);
+            }
+            // Most jobs never have one.
+            None if self.checkpoints.is_empty() => {}
+            None => {
+                self.checkpoints.remove(&id);
+            }
+        }
+    }
+
     fn accept(&mut self, job: &Accepted<'_>, written: Written) {
         let (kind, queue) = (self.names.take(job.kind), self.names.take(job.queue));
         let slot = Slot::new(job, kind, queue, written.at);
@@ -136,6 +150,7 @@ impl Ledger {
     fn forget(&mut self, id: JobId) {
         if let Some(slot) = self.entries.remove(&id) {
             self.index.remove(id, &slot);
+            self.keep_checkpoint(id, None);
             self.names.release(slot.kind);
             self.names.release(slot.queue);
         }
@@ -224,27 +239,27 @@ impl Ledger {
         self.change(id, written, |slot| {
             slot.set_status(status);
             if used {
-                slot.attempts = slot.attempts.saturating_add(1);
+                slot.set_attempts(slot.next_attempt());
             }
             if ran {
-                slot.failure = attempt.failure;
-            }
-            if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
-                slot.set_checkpoint(None);
+                slot.set_failure(attempt.failure);
             }
         });
+        if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
+            self.keep_checkpoint(id, None);
+        }
     }
 
     fn lose(&mut self, id: JobId, buried: Option<&Ended>, written: Written) {
         self.change(id, written, |slot| {
-            slot.losses = slot.losses.saturating_add(1);
+            slot.set_losses(slot.losses() + 1);
             let (due, backoff) = (written.on, false);
             slot.set_status(match buried {
                 Some(_) => Status::Dead(written.on),
                 None => Status::Waiting { due, backoff },
             });
             if let Some(attempt) = buried {
-                slot.failure = attempt.failure;
+                slot.set_failure(attempt.failure);
             }
         });
     }
@@ -268,8 +283,8 @@ impl Ledger {
                 due: written.on,
                 backoff: false,
             });
-            slot.attempts = 0;
-            slot.losses = 0;
+            slot.set_attempts(0);
+            slot.set_losses(0);
         });
         Ok(())
     }

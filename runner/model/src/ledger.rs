@@ -1,6 +1,10 @@
 //! The state of every job, built from facts alone.
 
-use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    vec::Vec,
+};
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -78,6 +82,8 @@ pub enum Status {
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     pub(crate) entries: Sorted<JobId, Slot>,
+    /// Where the latest checkpoint lies of the jobs that have one.
+    pub(crate) checkpoints: BTreeMap<JobId, RecordAt>,
     pub(crate) names: Names,
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
@@ -283,16 +289,16 @@ impl Ledger {
     /// One job, nothing of it copied.
     #[must_use]
     pub fn look(&self, id: JobId) -> Option<Seen<'_>> {
-        self.slot(id).map(|slot| self.seeing(slot))
+        self.slot(id).map(|slot| self.seeing(id, slot))
     }
 
     pub(crate) fn slot(&self, id: JobId) -> Option<&Slot> {
         self.entries.get(&id)
     }
 
-    fn seeing<'a>(&'a self, slot: &'a Slot) -> Seen<'a> {
-        let names = &self.names;
-        Seen { slot, names }
+    fn seeing<'a>(&'a self, id: JobId, slot: &'a Slot) -> Seen<'a> {
+        let ledger = self;
+        Seen { id, slot, ledger }
     }
 
     /// How many jobs there are, whatever their state.
@@ -331,7 +337,7 @@ impl Ledger {
     /// As [`newest`](Self::newest), for whoever passes over most of them: nothing is copied.
     pub fn seen(&self, before: Option<JobId>) -> impl Iterator<Item = (JobId, Seen<'_>)> + '_ {
         let below = self.entries.below(before);
-        below.map(|(id, slot)| (id, self.seeing(slot)))
+        below.map(|(id, slot)| (id, self.seeing(id, slot)))
     }
 
     /// The earliest instant at which a job that waits now becomes due.

@@ -2,9 +2,8 @@
 
 use crate::{
     event::RecordAt,
-    id::Token,
-    index::Names,
-    ledger::{Entry, Status},
+    id::{JobId, Token},
+    ledger::{Entry, Ledger, Status},
     outcome::FailureKind,
     slot::Slot,
 };
@@ -12,21 +11,22 @@ use crate::{
 /// A job in a list, before anything of it is copied.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
+    pub(crate) id: JobId,
     pub(crate) slot: &'a Slot,
-    pub(crate) names: &'a Names,
+    pub(crate) ledger: &'a Ledger,
 }
 
 impl<'a> Seen<'a> {
     /// Which handler runs it.
     #[must_use]
     pub fn kind(&self) -> &'a str {
-        self.names.text(self.slot.kind)
+        self.ledger.names.text(self.slot.kind)
     }
 
     /// Which queue it waits in.
     #[must_use]
     pub fn queue(&self) -> &'a str {
-        self.names.text(self.slot.queue)
+        self.ledger.names.text(self.slot.queue)
     }
 
     /// Where it is in its life.
@@ -44,7 +44,7 @@ impl<'a> Seen<'a> {
     /// How the latest attempt failed, if it did.
     #[must_use]
     pub fn failure(&self) -> Option<FailureKind> {
-        self.slot.failure
+        self.slot.failure()
     }
 
     /// The record that accepted it.
@@ -64,18 +64,18 @@ impl<'a> Seen<'a> {
     pub fn entry(&self) -> Entry {
         let slot = self.slot;
         Entry {
-            kind: self.names.text(slot.kind).clone(),
-            queue: self.names.text(slot.queue).clone(),
+            kind: self.ledger.names.text(slot.kind).clone(),
+            queue: self.ledger.names.text(slot.queue).clone(),
             priority: slot.priority,
             status: slot.status(),
-            attempts: slot.attempts,
+            attempts: slot.attempts(),
             max_attempts: slot.max_attempts(),
-            losses: slot.losses,
+            losses: slot.losses(),
             token: slot.token,
-            failure: slot.failure,
+            failure: slot.failure(),
             enqueued: slot.enqueued,
             latest: slot.latest,
-            checkpoint: slot.checkpoint(),
+            checkpoint: self.ledger.checkpoints.get(&self.id).copied(),
         }
     }
 }

@@ -124,7 +124,13 @@ pub trait Disk: Send + Sync + 'static {
 
 /// All bytes of a file.
 pub fn read_all(file: &dyn DiskFile) -> Result<Vec<u8>, DiskError> {
-    let mut bytes = vec![0; file.len()? as usize];
+    read_all_into(file, Vec::new())
+}
+
+/// All bytes of a file, in the room that `bytes` have.
+pub fn read_all_into(file: &dyn DiskFile, mut bytes: Vec<u8>) -> Result<Vec<u8>, DiskError> {
+    // What is there already is overwritten, and needs no zeros before.
+    bytes.resize(file.len()? as usize, 0);
     let mut filled = 0;
     while filled < bytes.len() {
         let more = file.read_at(filled as u64, &mut bytes[filled..])?;

@@ -7,6 +7,7 @@
 mod fields;
 pub mod frame;
 mod head;
+mod parts;
 pub mod record;
 mod rest;
 pub mod segment;

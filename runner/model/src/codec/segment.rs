@@ -118,6 +118,7 @@ fn checksum(bytes: &[u8]) -> u32 {
 }
 
 /// `N` bytes from `at` on, zeros where there are none.
+#[inline]
 pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     if let Some(there) = bytes.get(at..at + N) {

@@ -191,7 +191,7 @@ pub(super) fn lose(
     now: Now,
 ) -> Result<Vec<Event>, Rejected> {
     let slot = held(ledger, id, token)?;
-    let losses = slot.losses.saturating_add(1);
+    let losses = slot.losses() + 1;
     let buried = (losses > LOSSES).then(|| Box::new(last_loss(slot, losses, now)));
     Ok(vec![Event::Lost {
         id,

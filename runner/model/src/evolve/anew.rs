@@ -64,6 +64,7 @@ impl Ledger {
             self.accept(&anew.job, written);
             self.last_token = self.last_token.max(anew.token);
             self.change(id, written, |slot| slot.take_over(anew, written.at));
+            self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
             return Ok(());
         };
         let names = [self.names.text(slot.kind), self.names.text(slot.queue)];
@@ -85,6 +86,7 @@ impl Ledger {
             self.last_token = self.last_token.max(anew.token);
             self.change(id, written, |slot| slot.take_over(anew, written.at));
         }
+        self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
         Ok(())
     }
 
@@ -113,18 +115,17 @@ impl Slot {
     fn says(&self, anew: &Anew<'_>) -> bool {
         self.status() == anew.status
             && self.token == anew.token
-            && self.attempts == anew.attempts
-            && self.losses == anew.losses
-            && self.failure == anew.failure
+            && self.attempts() == anew.attempts
+            && self.losses() == anew.losses
+            && self.failure() == anew.failure
     }
 
     fn take_over(&mut self, anew: &Anew<'_>, at: RecordAt) {
         self.set_status(anew.status);
-        self.attempts = anew.attempts;
-        self.losses = anew.losses;
+        self.set_attempts(anew.attempts);
+        self.set_losses(anew.losses);
         self.token = anew.token;
-        self.failure = anew.failure;
+        self.set_failure(anew.failure);
         self.enqueued = at;
-        self.set_checkpoint(anew.checkpoint.then_some(at));
     }
 }

@@ -323,7 +323,7 @@ impl World {
     }
 
     fn fresh(&mut self, kind: &str) -> Job {
-        let id = self.mint.next(self.now.wall, 0);
+        let id = self.mint.next(self.now.wall, || 0);
         let mut job = job(id.0, kind, self.now.wall.0);
         job.retry = policy_of(kind);
         job

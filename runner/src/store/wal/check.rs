@@ -16,7 +16,7 @@ use super::{
     examine::{Fate, examine},
     layout::{self, LogId},
     logs::{self, LookError, Misplaced},
-    replay::{self, Damage, Segment, Stopped},
+    replay::{self, Damage, Reads, Segment, Stopped},
     run::{MissingSegments, Run},
     salvage::{Hole, Unsalvaged},
 };
@@ -223,6 +223,7 @@ fn check_log(
     let read = replay::replay(
         &run,
         log,
+        Reads::Here,
         |told| {
             // All of it: what an open passes over is looked at here.
             ledger
@@ -234,9 +235,9 @@ fn check_log(
             report.records += segment.records;
             report.bytes += segment.bytes.len() as u64;
             if segment.refused().is_some() {
-                report.affected.add(behind(&segment, log));
+                report.affected.add(behind(segment, log));
             }
-            let shown = segment_report(&segment, report.holder.is_some());
+            let shown = segment_report(segment, report.holder.is_some());
             report.verdict = report.verdict.max(shown.verdict);
             let stop = segment.refused();
             report.segments.push(shown);
@@ -244,7 +245,7 @@ fn check_log(
         },
     );
     match read {
-        Ok(()) => {
+        Ok(_) => {
             if let Err(missing) = ledger.complete() {
                 note_missing(report, &run.missing(&missing, ledger.trimmed()));
                 note_fates(disk, data, log, report)?;

@@ -12,7 +12,7 @@ use super::{
     check::CheckError,
     layout::{self, LogId},
     logs,
-    replay::{self, Damage, Stopped, Told},
+    replay::{self, Damage, Reads, Stopped, Told},
     run::Run,
 };
 use crate::disk::{Disk, RealDisk};
@@ -82,6 +82,7 @@ pub fn dump_of(
     let read = replay::replay(
         &run,
         log,
+        Reads::Here,
         |told| {
             if (told.segment, told.offset) < (from.segment, from.offset) {
                 return Ok(ControlFlow::Continue(()));
@@ -95,7 +96,7 @@ pub fn dump_of(
         },
     );
     match read {
-        Ok(()) => Ok(()),
+        Ok(_) => Ok(()),
         Err(Stopped::Disk(error)) => Err(error.into()),
         Err(Stopped::Damage(Damage { path, offset, why })) => {
             Err(CheckError::Damaged { path, offset, why })

@@ -6,7 +6,7 @@
 //! Weights are kept by the place of that first record (12 bytes each), not by job: a job's entry in
 //! the ledger names the place.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use sandhog_model::{Fact, JobId, Ledger, RecordAt, Slim, Unsound, fact::Follows};
 
@@ -35,8 +35,11 @@ struct Needed {
 /// The needed part of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Live {
-    /// Segments that hold the first record of any job.
-    segments: BTreeMap<u32, Needed>,
+    /// The number of the first of `segments`.
+    first: u32,
+    /// From the first segment that holds the first record of any job to the last that does, at hand
+    /// by number.
+    segments: VecDeque<Needed>,
     jobs: u64,
     bytes: u64,
 }
@@ -114,17 +117,17 @@ impl Live {
 
     /// The first segment that holds the first record of any job.
     pub(super) fn first_segment(&self) -> Option<u32> {
-        self.segments.keys().next().copied()
+        (!self.segments.is_empty()).then_some(self.first)
     }
 
     /// Bytes of the jobs whose first record a segment holds.
     pub(super) fn bytes_in(&self, segment: u32) -> u64 {
-        self.segments.get(&segment).map_or(0, |needed| needed.bytes)
+        self.needed(segment).map_or(0, |needed| needed.bytes)
     }
 
     /// Where the records lie that accepted a job, of a segment.
     pub(super) fn places_in(&self, segment: u32) -> Vec<RecordAt> {
-        let slots = self.segments.get(&segment).map(|needed| &needed.slots);
+        let slots = self.needed(segment).map(|needed| &needed.slots);
         slots
             .into_iter()
             .flatten()
@@ -135,11 +138,18 @@ impl Live {
 
     fn arrive(&mut self, at: RecordAt, jobs: u32, bytes: u64) {
         let (segment, offset) = layout::segment_and_offset(at);
-        // Mostly the last one, found without a search.
-        let needed = match self.segments.last_entry() {
-            Some(last) if *last.key() == segment => last.into_mut(),
-            Some(_) | None => self.segments.entry(segment).or_default(),
-        };
+        if self.segments.is_empty() {
+            self.first = segment;
+        }
+        while segment < self.first {
+            self.segments.push_front(Needed::default());
+            self.first -= 1;
+        }
+        let place = (segment - self.first) as usize;
+        if place >= self.segments.len() {
+            self.segments.resize(place + 1, Needed::default());
+        }
+        let needed = &mut self.segments[place];
         needed.slots.push(Slot {
             offset: offset as u32,
             jobs,
@@ -152,7 +162,7 @@ impl Live {
 
     fn grow(&mut self, place: RecordAt, bytes: u64) {
         let (segment, offset) = layout::segment_and_offset(place);
-        if let Some(needed) = self.segments.get_mut(&segment)
+        if let Some(needed) = self.needed_mut(segment)
             && let Some(slot) = needed.slot(offset)
             && let Some(grown) = slot.bytes.checked_add(bytes as u32)
         {
@@ -165,7 +175,7 @@ impl Live {
     /// A job is gone, or has its first record elsewhere: its part of the weight goes.
     fn leave(&mut self, place: RecordAt) {
         let (segment, offset) = layout::segment_and_offset(place);
-        let Some(needed) = self.segments.get_mut(&segment) else {
+        let Some(needed) = self.needed_mut(segment) else {
             return;
         };
         let Some(slot) = needed.slot(offset).filter(|slot| slot.jobs > 0) else {
@@ -176,18 +186,42 @@ impl Live {
         slot.jobs -= 1;
         let is_empty = slot.jobs == 0;
         needed.bytes -= u64::from(part);
-        self.bytes -= u64::from(part);
-        self.jobs -= 1;
         if is_empty {
             needed.empty += 1;
             if needed.empty == needed.slots.len() {
-                self.segments.remove(&segment);
+                *needed = Needed::default();
             } else if needed.empty * 2 > needed.slots.len() {
                 needed.slots.retain(|slot| slot.jobs > 0);
                 needed.slots.shrink_to_fit();
                 needed.empty = 0;
             }
         }
+        self.bytes -= u64::from(part);
+        self.jobs -= 1;
+        let is_empty = |needed: &Needed| needed.slots.is_empty();
+        while self.segments.front().is_some_and(is_empty) {
+            self.segments.pop_front();
+            self.first += 1;
+        }
+        while self.segments.back().is_some_and(is_empty) {
+            self.segments.pop_back();
+        }
+        if self.segments.is_empty() {
+            self.first = 0;
+        }
+    }
+
+    fn place(&self, segment: u32) -> Option<usize> {
+        segment.checked_sub(self.first).map(|place| place as usize)
+    }
+
+    fn needed(&self, segment: u32) -> Option<&Needed> {
+        self.segments.get(self.place(segment)?)
+    }
+
+    fn needed_mut(&mut self, segment: u32) -> Option<&mut Needed> {
+        let place = self.place(segment)?;
+        self.segments.get_mut(place)
     }
 }
 
@@ -241,7 +275,10 @@ mod tests {
         }
         let left: Vec<_> = (0..10).map(|job| at(1, job * 100 + 30)).collect();
         assert_eq!(live.places_in(1), left);
-        assert!(live.segments[&1].slots.len() < 25, "{live:?}");
+        assert!(
+            live.needed(1).map_or(0, |needed| needed.slots.len()) < 25,
+            "{live:?}"
+        );
         live.grow(at(1, 30), 5);
         assert_eq!(live.bytes_in(1), 105);
     }

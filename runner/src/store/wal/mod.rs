@@ -23,6 +23,7 @@ mod mailbox;
 mod merge;
 mod open;
 mod reconcile;
+mod recovered;
 mod repair;
 mod replay;
 mod reread;

@@ -2,15 +2,13 @@
 //! the dead letters and the log say the same.
 
 use std::{
-    collections::HashSet,
     io,
-    ops::ControlFlow,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
 };
 
-use sandhog_model::{Fact, IdMint, JobId, Ledger, recover::Ending};
+use sandhog_model::IdMint;
 
 use super::{
     Durability, Wal, WalOptions,
@@ -18,18 +16,18 @@ use super::{
     compact::{CompactOptions, Compaction},
     flush::Flusher,
     layout::{self, LogId},
-    live::Live,
     logs::{self, LookError, Misplaced},
     mailbox::Mailbox,
     merge, reconcile,
-    replay::{self, Damage, Segment, Stopped},
-    run::{self, MissingSegments, Run},
-    segments::{Appender, SegmentFiles, Tail},
+    recovered::{self, Recovered},
+    replay::{Damage, Stopped},
+    run::MissingSegments,
+    segments::{Appender, SegmentFiles},
     upkeep::Upkeep,
     writer::{Unstaged, Writer},
 };
 use crate::{
-    disk::{Disk, DiskError, OpenMode, create_dir_durably},
+    disk::{Disk, DiskError, create_dir_durably},
     store::{
         StoreError,
         dead::{self, DeadOpenError, DeadStore},
@@ -100,21 +98,6 @@ impl From<Unstaged> for OpenError {
     }
 }
 
-/// What reading a log gave.
-pub(super) struct Recovered {
-    pub(super) ledger: Ledger,
-    live: Live,
-    /// Jobs that a record took out, of those asked for.
-    pub(super) gone: HashSet<JobId>,
-    /// Logs that it took over.
-    pub(super) merged: HashSet<String>,
-    tail: Tail,
-    pub(super) last: Option<Segment>,
-    run: Run,
-    /// Bytes of each segment.
-    lengths: Vec<(u32, u64)>,
-}
-
 /// Open a data directory, alone, and start its writer.
 ///
 /// Every lease of the run before is lost here: its holder died with it, and no attempt is spent.
@@ -137,7 +120,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let several = found.used.len() > 1;
     // A job that is gone matters to its letter, and to the other logs that may know it.
     let keep_gone = |id| several || dead.token(id).is_some();
-    let read = |log| recover(&*disk, &options, log, &keep_gone);
+    let read = |log| recovered::recover(&*disk, &options, log, &keep_gone);
     let chosen = merge::choose(&found.used, read)?;
     let (log, others) = chosen.unwrap_or_else(|| {
         // A directory that a crash left without a segment is used.
@@ -261,129 +244,4 @@ fn sync_parent(disk: &dyn Disk, data: &Path) -> Result<(), DiskError> {
         Err(error) if error.kind == io::ErrorKind::PermissionDenied => Ok(()),
         other => other,
     }
-}
-
-/// Read a log to its end, and change nothing.
-pub(super) fn recover(
-    disk: &dyn Disk,
-    options: &WalOptions,
-    log: LogId,
-    keep_gone: &dyn Fn(JobId) -> bool,
-) -> Result<Recovered, OpenError> {
-    let mono = options.clock.now().mono;
-    let run = Run::open(disk, &layout::log_dir(&options.data, log))?;
-    let mut ledger = run.ledger();
-    let mut live = Live::default();
-    let mut gone = HashSet::new();
-    let mut merged = HashSet::new();
-    let mut tail = Tail {
-        last: None,
-        next_sequence: 1,
-        bytes_on_disk: 0,
-    };
-    let mut lengths = Vec::new();
-    let mut last = None;
-    replay::replay(
-        &run,
-        log,
-        |told| {
-            let at = told.at();
-            let taken = told.slim()?.tell(|record| {
-                match &record.fact {
-                    Fact::Deleted { id, .. } if keep_gone(*id) => {
-                        gone.insert(*id);
-                    }
-                    Fact::Pruned { ids, .. } => {
-                        gone.extend(ids.iter().filter(|id| keep_gone(**id)));
-                    }
-                    Fact::Merged { log, .. } => {
-                        merged.insert((*log).to_owned());
-                    }
-                    _ => {}
-                }
-                live.take_in(&mut ledger, record, at, told.frame_bytes, mono)
-            });
-            taken.map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))?;
-            Ok(ControlFlow::Continue(()))
-        },
-        |segment| {
-            if let Some(damage) = segment.refused() {
-                return Err(Stopped::Damage(damage));
-            }
-            lengths.push((segment.number, segment.bytes.len() as u64));
-            tail.next_sequence = segment.end.next_sequence;
-            if segment.end.offset > 0 {
-                tail.last = Some(segment.end_of_use());
-            }
-            if segment.last {
-                last = Some(segment);
-            }
-            Ok(())
-        },
-    )?;
-    ledger
-        .complete()
-        .map_err(|records| run.missing(&records, ledger.trimmed()))?;
-    Ok(Recovered {
-        ledger,
-        live,
-        gone,
-        merged,
-        tail,
-        last,
-        run,
-        lengths,
-    })
-}
-
-impl Recovered {
-    /// Make the end of the log certain, then remove what it does without. Gives the bytes that were
-    /// cut.
-    fn settle(&mut self, disk: &dyn Disk, dir: &Path) -> Result<u64, DiskError> {
-        let torn_tail_bytes = match &self.last {
-            Some(segment) => settle_end(disk, dir, segment)?,
-            None => 0,
-        };
-        // All that says so is on the device now.
-        let trimmed = self.run.trimmed(self.ledger.trimmed());
-        run::remove(disk, dir, &trimmed)?;
-        let end = self.tail.last.map_or(0, |last| last.number);
-        let is_there = |number: &u32| !trimmed.contains(number) && *number <= end;
-        self.lengths.retain(|(number, _)| is_there(number));
-        self.tail.bytes_on_disk = self.lengths.iter().map(|(_, bytes)| bytes).sum();
-        self.run.segments.retain(|(number, _)| is_there(number));
-        Ok(torn_tail_bytes)
-    }
-}
-
-/// Make the last segment's end certain: a torn tail is copied aside and overwritten with zeros, and
-/// what was read from the system's memory is synced, since from now on it is built upon. Gives the
-/// bytes that were cut.
-fn settle_end(disk: &dyn Disk, dir: &Path, segment: &Segment) -> Result<u64, DiskError> {
-    let file = disk.open(&segment.path, OpenMode::Write)?;
-    let Ending::Cut { why } = segment.end.ending else {
-        file.sync()?;
-        return Ok(0);
-    };
-    let offset = segment.end.offset as u64;
-    let tail = segment.tail();
-    if !tail.is_empty() {
-        let path = layout::torn_path(dir, segment.number, offset);
-        let copy = disk.open(&path, OpenMode::Replace)?;
-        copy.write_at(0, tail)?;
-        copy.sync()?;
-        disk.sync_dir(dir)?;
-        tracing::warn!(
-            path = %segment.path.display(), offset, bytes = tail.len(), why, copy = %path.display(),
-            "the log ends in a record that was not written to its end; it was never acknowledged and is cut"
-        );
-    }
-    if offset == 0 {
-        disk.remove(&segment.path)?;
-        disk.sync_dir(dir)?;
-    } else {
-        file.write_at(offset, &vec![0; tail.len()])?;
-        file.sync()?;
-    }
-    Ok(tail.len() as u64)
 }

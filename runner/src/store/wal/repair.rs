@@ -18,7 +18,8 @@ use super::{
     examine::{Examined, Fate, examine},
     layout::{self, LogId},
     logs::{self, LookError, Misplaced},
-    open::{self, OpenError},
+    open::OpenError,
+    recovered,
     rewrite::{self, NewLog},
     salvage::{Hole, Unsalvaged},
 };
@@ -138,7 +139,7 @@ pub fn repair(options: &WalOptions, dry_run: bool) -> Result<RepairReport, Repai
     let mut damaged = Vec::new();
     let mut merged = HashSet::new();
     for log in found.used {
-        match open::recover(disk, options, log, &|_| false) {
+        match recovered::recover(disk, options, log, &|_| false) {
             Ok(read) => merged.extend(read.merged),
             Err(OpenError::Damaged { .. } | OpenError::Missing(_)) => {
                 damaged.push(examine(disk, data, log)?)

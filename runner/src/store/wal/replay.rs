@@ -3,6 +3,7 @@
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::mpsc::{channel, sync_channel},
 };
 
 use sandhog_model::{
@@ -17,7 +18,7 @@ use super::{
     segments::LastSegment,
 };
 use crate::{
-    disk::{Disk, DiskError, read_all},
+    disk::{Disk, DiskError, read_all_into},
     store::frames,
 };
 
@@ -28,7 +29,6 @@ pub(super) struct Segment {
     pub(super) bytes: Vec<u8>,
     pub(super) end: End,
     pub(super) records: u64,
-    pub(super) last: bool,
 }
 
 /// A sound record, told while its segment is read.
@@ -86,28 +86,129 @@ pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskErro
         .collect())
 }
 
+/// Where segments are read and checksummed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Between the records told.
+    Here,
+    /// On a thread of its own, while those of the segment before are told.
+    Ahead,
+}
+
+/// A segment's bytes and the sound frames in them.
+struct Scanned {
+    bytes: Vec<u8>,
+    frames: Vec<Sound>,
+    end: End,
+}
+
+/// A sound frame.
+struct Sound {
+    offset: usize,
+    sequence: u64,
+    body: usize,
+}
+
 /// Read a log's segments. `tell` hears every sound record and says whether it fits; `read` hears every segment
-/// after its records.
+/// after its records. Gives the last segment, unless `tell` ended it before.
 pub(super) fn replay(
     run: &Run,
     log: LogId,
+    reads: Reads,
     mut tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
-    mut read: impl FnMut(Segment) -> Result<(), Stopped>,
-) -> Result<(), Stopped> {
-    let mut first_sequence = run.first_sequence();
-    for (at, (number, file)) in run.segments.iter().enumerate() {
-        let path = file.path().to_path_buf();
-        let bytes = read_all(&**file)?;
-        let last = at + 1 == run.segments.len();
+    mut read: impl FnMut(&Segment) -> Result<(), Stopped>,
+) -> Result<Option<Segment>, Stopped> {
+    if reads == Reads::Here || run.segments.len() < 2 {
+        let mut scans = Scans::new(run, log);
+        return hear(run, &mut tell, &mut read, |used| {
+            scans.next(used.unwrap_or_default())
+        });
+    }
+    std::thread::scope(|scope| {
+        // One segment is told while one is read; what the one before was read into is used again.
+        let (to, scanned) = sync_channel::<Result<Scanned, DiskError>>(0);
+        let (back, rooms) = channel::<Room>();
+        scope.spawn(move || {
+            let mut scans = Scans::new(run, log);
+            while let Some(next) = scans.next(rooms.try_recv().unwrap_or_default()) {
+                let failed = next.is_err();
+                if to.send(next).is_err() || failed {
+                    return;
+                }
+            }
+        });
+        hear(run, &mut tell, &mut read, move |used| {
+            if let Some(used) = used {
+                // Nobody needs it any more when the thread is through.
+                let _ = back.send(used);
+            }
+            scanned.recv().ok()
+        })
+    })
+}
+
+/// What a segment was read into, for the next one.
+type Room = (Vec<u8>, Vec<Sound>);
+
+/// The segments of a log, read one after the other.
+struct Scans<'a> {
+    run: &'a Run,
+    log: LogId,
+    at: usize,
+    first_sequence: Option<u64>,
+}
+
+impl<'a> Scans<'a> {
+    fn new(run: &'a Run, log: LogId) -> Self {
+        Self {
+            run,
+            log,
+            at: 0,
+            first_sequence: run.first_sequence(),
+        }
+    }
+
+    fn next(&mut self, (bytes, mut frames): Room) -> Option<Result<Scanned, DiskError>> {
+        let (number, file) = self.run.segments.get(self.at)?;
+        self.at += 1;
+        let bytes = match read_all_into(&**file, bytes) {
+            Ok(bytes) => bytes,
+            Err(error) => return Some(Err(error)),
+        };
         let expected = Expected {
-            log: Some(log.0),
+            log: Some(self.log.0),
             segment: u64::from(*number),
-            first_sequence,
-            last,
+            first_sequence: self.first_sequence,
+            last: self.at == self.run.segments.len(),
         };
         let mut scan = Scan::new(&bytes, expected);
-        let mut records = 0;
-        for found in scan.by_ref() {
+        frames.clear();
+        frames.extend(scan.by_ref().map(|found| Sound {
+            offset: found.offset,
+            sequence: found.head.sequence,
+            body: found.body.len(),
+        }));
+        let end = scan.finish();
+        self.first_sequence = Some(end.next_sequence);
+        Some(Ok(Scanned { bytes, frames, end }))
+    }
+}
+
+/// Tell the records of every segment that `next` gives. It gets back what the last one was read into.
+fn hear(
+    run: &Run,
+    tell: &mut impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
+    read: &mut impl FnMut(&Segment) -> Result<(), Stopped>,
+    mut next: impl FnMut(Option<Room>) -> Option<Result<Scanned, DiskError>>,
+) -> Result<Option<Segment>, Stopped> {
+    let mut used = None;
+    for (at, (number, file)) in run.segments.iter().enumerate() {
+        let Some(scanned) = next(used.take()) else {
+            unreachable!("every segment is read, or the reading failed");
+        };
+        let Scanned { bytes, frames, end } = scanned?;
+        let path = file.path().to_path_buf();
+        for found in &frames {
             let damage = |why| {
                 Stopped::Damage(Damage {
                     path: path.clone(),
@@ -115,31 +216,34 @@ pub(super) fn replay(
                     why,
                 })
             };
+            let body = found.offset + frames::framed_len(0);
             let told = Told {
                 path: &path,
                 segment: *number,
                 offset: found.offset as u64,
-                sequence: found.head.sequence,
-                frame_bytes: frames::framed_len(found.body.len()) as u64,
-                body: found.body,
+                sequence: found.sequence,
+                frame_bytes: frames::framed_len(found.body) as u64,
+                body: &bytes[body..body + found.body],
             };
-            records += 1;
             if tell(told).map_err(damage)?.is_break() {
-                return Ok(());
+                return Ok(None);
             }
         }
-        let end = scan.finish();
-        first_sequence = Some(end.next_sequence);
-        read(Segment {
+        let last = at + 1 == run.segments.len();
+        let segment = Segment {
             number: *number,
             path,
             bytes,
             end,
-            records,
-            last,
-        })?;
+            records: frames.len() as u64,
+        };
+        read(&segment)?;
+        if last {
+            return Ok(Some(segment));
+        }
+        used = Some((segment.bytes, frames));
     }
-    Ok(())
+    Ok(None)
 }
 
 impl Segment {

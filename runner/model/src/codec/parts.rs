@@ -1,0 +1,162 @@
+//! What heads are made of: a job, an attempt's end, and what follows from it.
+
+use alloc::vec::Vec;
+
+use super::fields::{Fields, Lost, put_text};
+use crate::{
+    fact::{Accepted, Anew, Ended, Follows},
+    id::JobId,
+    ledger::Status,
+    outcome::FailureKind,
+};
+
+/// Bytes of the shortest job: all of its fixed fields and two names of no length.
+pub(super) const SHORTEST_JOB: usize = 40;
+
+pub(super) const UNKNOWN: Lost = Lost("a kind that is not known");
+
+pub(super) fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    let mut fixed = [0; SHORTEST_JOB - 2];
+    fixed[..16].copy_from_slice(&job.id.0.to_le_bytes());
+    fixed[16..24].copy_from_slice(&job.enqueued_at.0.to_le_bytes());
+    fixed[24..32].copy_from_slice(&job.due.0.to_le_bytes());
+    fixed[32..34].copy_from_slice(&job.priority.to_le_bytes());
+    // No policy allows no attempt, so 0 is free to say that none was named.
+    fixed[34..].copy_from_slice(&job.max_attempts.unwrap_or(0).to_le_bytes());
+    out.extend_from_slice(&fixed);
+    put_text(out, job.kind)?;
+    put_text(out, job.queue)
+}
+
+#[inline]
+pub(super) fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
+    Ok(Accepted {
+        id: head.id()?,
+        enqueued_at: head.instant()?,
+        due: head.instant()?,
+        priority: head.i16()?,
+        max_attempts: Some(head.u32()?).filter(|attempts| *attempts > 0),
+        kind: head.text()?,
+        queue: head.text()?,
+    })
+}
+
+pub(super) fn put_buried(buried: Option<&Ended>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    out.push(u8::from(buried.is_some()));
+    buried.map_or(Ok(()), |attempt| put_ended(attempt, out))
+}
+
+pub(super) fn put_maybe_id(id: Option<JobId>, out: &mut Vec<u8>) {
+    out.push(u8::from(id.is_some()));
+    out.extend(id.into_iter().flat_map(|id| id.0.to_le_bytes()));
+}
+
+pub(super) fn put_ended(attempt: &Ended, out: &mut Vec<u8>) -> Result<(), Lost> {
+    out.extend_from_slice(&attempt.number.to_le_bytes());
+    out.extend_from_slice(&attempt.token.0.to_le_bytes());
+    out.extend_from_slice(&attempt.ended_at.0.to_le_bytes());
+    put_failure(attempt.failure, out)
+}
+
+pub(super) fn ended(head: &mut Fields<'_>) -> Result<Ended, Lost> {
+    Ok(Ended {
+        number: head.u32()?,
+        token: head.token()?,
+        ended_at: head.instant()?,
+        failure: failure(head)?,
+    })
+}
+
+/// A failure is its name, none is a name of no length.
+pub(super) fn put_failure(failure: Option<FailureKind>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    put_text(out, failure.map_or("", FailureKind::name))
+}
+
+pub(super) fn failure(head: &mut Fields<'_>) -> Result<Option<FailureKind>, Lost> {
+    match head.text()? {
+        "" => Ok(None),
+        name => FailureKind::named(name).map(Some).ok_or(UNKNOWN),
+    }
+}
+
+pub(super) fn put_follows(follows: Follows, out: &mut Vec<u8>) {
+    let (kind, due) = match follows {
+        Follows::Completed => (1, None),
+        Follows::Retry { due } => (2, Some(due)),
+        Follows::Snoozed { due } => (3, Some(due)),
+        Follows::PutBack { due } => (4, Some(due)),
+        Follows::Discarded => (5, None),
+        Follows::Dead => (6, None),
+    };
+    out.push(kind);
+    if let Some(due) = due {
+        out.extend_from_slice(&due.0.to_le_bytes());
+    }
+}
+
+pub(super) fn follows(head: &mut Fields<'_>) -> Result<Follows, Lost> {
+    Ok(match head.u8()? {
+        1 => Follows::Completed,
+        2 => Follows::Retry {
+            due: head.instant()?,
+        },
+        3 => Follows::Snoozed {
+            due: head.instant()?,
+        },
+        4 => Follows::PutBack {
+            due: head.instant()?,
+        },
+        5 => Follows::Discarded,
+        6 => Follows::Dead,
+        _ => return Err(UNKNOWN),
+    })
+}
+
+pub(super) fn put_carried(anew: &Anew<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    put_job(&anew.job, out)?;
+    out.extend_from_slice(&anew.at.0.to_le_bytes());
+    out.push(match anew.status {
+        Status::Waiting { backoff: false, .. } => 1,
+        Status::Waiting { backoff: true, .. } => 2,
+        Status::Running { .. } => 3,
+        Status::Completed(_) => 4,
+        Status::Cancelled(_) => 5,
+        Status::Discarded(_) => 6,
+        Status::Dead(_) => 7,
+    });
+    out.extend_from_slice(&anew.status.at().0.to_le_bytes());
+    out.extend_from_slice(&anew.attempts.to_le_bytes());
+    out.extend_from_slice(&anew.losses.to_le_bytes());
+    out.extend_from_slice(&anew.token.0.to_le_bytes());
+    put_failure(anew.failure, out)?;
+    out.push(u8::from(anew.checkpoint));
+    Ok(())
+}
+
+pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
+    let (job, at) = (job(head)?, head.instant()?);
+    let (stage, instant) = (head.u8()?, head.instant()?);
+    let due = instant;
+    Ok(Anew {
+        job,
+        at,
+        status: match stage {
+            1 => Status::Waiting {
+                due,
+                backoff: false,
+            },
+            2 => Status::Waiting { due, backoff: true },
+            3 => Status::Running { since: instant },
+            4 => Status::Completed(instant),
+            5 => Status::Cancelled(instant),
+            6 => Status::Discarded(instant),
+            7 => Status::Dead(instant),
+            _ => return Err(UNKNOWN),
+        },
+        attempts: head.u32()?,
+        losses: head.u32()?,
+        token: head.token()?,
+        failure: failure(head)?,
+        checkpoint: head.flag()?,
+    })
+}
