@@ -12,7 +12,7 @@ use super::{
 use crate::{
     disk::sim::{SimDisk, Unsynced},
     store::{
-        Inspect, Store, StoreError,
+        Inspect, JobFilter, PageRequest, Store, StoreError,
         wal::{Durability, Wal},
     },
 };
@@ -125,6 +125,49 @@ fn an_answer_waits_for_the_sync_that_covers_it() {
     }
     let syncs = wait(store.stats()).expect("stats").syncs;
     assert!(syncs <= 6, "{syncs} syncs for three batches");
+}
+
+#[test]
+fn whoever_only_looks_waits_for_no_sync_unless_it_would_see_what_is_not_safe() {
+    let (stage, _, gate) = gated();
+    let store = stage.open();
+    let safe = enqueue(&*store, "photo").expect("enqueued");
+    let runtime = runtime();
+    let mut asking = in_the_middle(&store, &gate, &runtime);
+    let new = store.mint();
+    let looking = runtime.block_on(async {
+        let (enqueuing, looking) = (store.clone(), store.clone());
+        asking.spawn(async move {
+            let answers = enqueuing.enqueue(vec![job(new, "photo")]).await?;
+            Ok(answers.into_iter().next().expect("one answer")?)
+        });
+        tokio::task::yield_now().await;
+        let looking = tokio::spawn(async move { looking.job(new).await });
+        tokio::task::yield_now().await;
+        looking
+    });
+    // All of these are answered behind that look, while a sync stands before the gate.
+    assert_eq!(state(&*store, safe), Some(State::Available));
+    let page = PageRequest {
+        limit: 1000,
+        cursor: None,
+    };
+    let listed = wait(store.jobs(JobFilter::default(), page)).expect("listed");
+    assert_eq!(
+        listed.rows.len(),
+        2,
+        "one was answered, one was there before"
+    );
+    assert_eq!(wait(store.queues()).expect("queues").len(), 1);
+    wait(store.stats()).expect("stats");
+    assert!(!looking.is_finished(), "it shows what may be gone");
+    gate.open();
+    let view = runtime
+        .block_on(looking)
+        .expect("looked")
+        .expect("answered");
+    assert_eq!(view.map(|view| view.row.id), Some(new));
+    assert!(all(&mut asking, &runtime).iter().all(Result::is_ok));
 }
 
 #[test]

@@ -22,7 +22,7 @@ const BATCH_BYTES: usize = 4 << 20;
 /// long the mailbox fills, and callers hear that the store is busy.
 const MOST: usize = 4096;
 /// Wishes from which on a batch is synced beside the writer. For fewer, waking another thread costs
-/// more than deciding the next ones meanwhile gains.
+/// more than deciding the next ones meanwhile gains, unless syncs are slow.
 const MANY: usize = 24;
 
 /// What became of each wish of a list: done, or refused by the rules.
@@ -160,7 +160,8 @@ impl Actor {
         self.purge(now);
         let waiting = std::mem::take(&mut self.waiting);
         if self.refusal().is_none() {
-            let committed = if waiting.len() >= MANY && self.writer.can_flush_beside() {
+            let many = waiting.len() >= MANY || self.writer.syncs_are_slow();
+            let committed = if many && self.writer.can_flush_beside() {
                 match self.writer.write(now) {
                     Ok(news) => return self.writer.flush_beside(news, waiting),
                     Err(error) => Err(error),
@@ -220,28 +221,40 @@ impl Actor {
                 self.waiting.push(answer);
             }
             Wish::Look(ids, reply) => {
-                self.waiting.push(hold(reply, Ok(self.look(&ids, now))));
+                let known = self.look(&ids, now);
+                let settled = self.are_settled(&known);
+                self.answer_look(reply, known, settled);
             }
             Wish::Scan {
                 filter,
                 before,
                 limit,
                 reply,
-            } => self
-                .waiting
-                .push(hold(reply, Ok(self.scan(&filter, before, limit, now)))),
-            Wish::Queues(reply) => self.waiting.push(hold(reply, Ok(self.queues(now)))),
+            } => {
+                let scanned = self.scan(&filter, before, limit, now);
+                let settled = self.are_settled(&scanned.found);
+                self.answer_look(reply, scanned, settled);
+            }
+            Wish::Queues(reply) => self.answer_look(reply, self.queues(now), true),
+            // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
-                let stats = self.stats(now);
-                // Told also when nothing else is: it says why.
-                self.waiting.push(Box::new(move |_| {
-                    let _ = reply.send(Ok(stats));
-                }));
+                let _ = reply.send(Ok(self.stats(now)));
             }
             Wish::Compact(ask) => self.compact(ask, now),
             Wish::Close(reply) => return Some(reply),
         }
         None
+    }
+
+    /// Answer a look: at once when all that it shows is settled, so that nobody who only looks waits for
+    /// a slow disk, and else with the batch.
+    fn answer_look<T: Send + 'static>(&mut self, reply: Reply<T>, answer: T, settled: bool) {
+        match self.refusal() {
+            None if !settled => self.waiting.push(hold(reply, Ok(answer))),
+            refusal => {
+                let _ = reply.send(refusal.map_or(Ok(answer), Err));
+            }
+        }
     }
 
     fn unless_poisoned<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> Result<T, StoreError> {

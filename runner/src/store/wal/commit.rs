@@ -11,6 +11,9 @@ use super::{
 };
 use crate::{disk::DiskError, store::JobChange};
 
+/// A sync that takes longer is one of a slow device.
+const SLOW_SYNC_US: u64 = 20_000;
+
 impl Writer {
     /// Write the batch, sync it when it has to be, and tell what changed.
     ///
@@ -41,6 +44,7 @@ impl Writer {
     pub(super) fn write(&mut self, now: Now) -> Result<News, DiskError> {
         self.dead.sync(self.durability != Durability::None)?;
         self.appender.write()?;
+        self.written_to = self.mark();
         self.batch.wants_sync = false;
         self.batch.must_sync = false;
         let listened = self.bell.changes.receiver_count() > 0;
@@ -55,6 +59,11 @@ impl Writer {
         })
     }
 
+    /// Whether the last sync took so long that whoever only looks would feel it.
+    pub(super) fn syncs_are_slow(&self) -> bool {
+        self.counters.last_sync_us > SLOW_SYNC_US
+    }
+
     /// Whether the batch needs nothing but a sync, and there is a thread for it.
     pub(super) fn can_flush_beside(&self) -> bool {
         self.flusher.is_some()
@@ -65,8 +74,9 @@ impl Writer {
 
     /// Have the written batch synced and answered beside this thread.
     pub(super) fn flush_beside(&mut self, news: News, waiting: Vec<Waiting>) {
+        let here = (self.appender.next_sequence(), self.mark());
         if let (Some(flusher), Some(file)) = (&mut self.flusher, self.appender.file()) {
-            self.flushing_to = self.appender.next_sequence();
+            self.flushing_to = here;
             flusher.send(Flush {
                 file,
                 news,
@@ -83,7 +93,9 @@ impl Writer {
             Landed::Idle => Ok(true),
             Landed::Away => Ok(false),
             Landed::Synced(took) => {
-                self.appender.is_synced_to(self.flushing_to);
+                let (sequence, mark) = self.flushing_to;
+                self.appender.is_synced_to(sequence);
+                self.synced_to = mark;
                 self.synced(took);
                 Ok(true)
             }
@@ -103,7 +115,9 @@ impl Writer {
         })?;
         if self.appender.is_unsynced() {
             let before = Instant::now();
+            let mark = self.mark();
             self.appender.sync()?;
+            self.synced_to = mark;
             self.synced(before.elapsed().as_micros() as u64);
         }
         Ok(())

@@ -265,6 +265,13 @@ impl Appender {
         self.next_sequence
     }
 
+    /// Where the next frame will lie, or before it.
+    pub(super) fn next_place(&self) -> RecordAt {
+        self.current.as_ref().map_or(RecordAt(0), |current| {
+            layout::place(current.number, current.end + self.pending.len() as u64)
+        })
+    }
+
     /// Frames before this sequence were synced by another.
     pub(super) fn is_synced_to(&mut self, sequence: u64) {
         self.unsynced_from = self.unsynced_from.max(sequence);

@@ -137,6 +137,12 @@ impl Actor {
         ids.iter().filter_map(|id| self.known(*id, now)).collect()
     }
 
+    /// Whether what is known of these jobs is safe, and can be read.
+    pub(super) fn are_settled(&self, known: &[Known]) -> bool {
+        let settled = self.writer.settled_to().place;
+        known.iter().all(|known| known.entry.latest < settled)
+    }
+
     fn known(&self, id: JobId, now: Now) -> Option<Known> {
         let entry = self.writer.ledger.get(id)?;
         Some(Known {
@@ -154,9 +160,11 @@ impl Actor {
         now: Now,
     ) -> Scanned {
         let mut found = Vec::new();
+        let settled = self.writer.settled_to().last_id;
         for (looked, (id, seen)) in self.writer.ledger.seen(before).enumerate() {
             let state = seen.status().state(now.wall);
-            if views::matches(filter, seen.kind(), seen.queue(), state) {
+            // Nobody was told yet of one that was accepted a moment ago.
+            if Some(id) <= settled && views::matches(filter, seen.kind(), seen.queue(), state) {
                 found.push(Known {
                     id,
                     entry: seen.entry(),

@@ -71,11 +71,21 @@ pub(super) struct Writer {
     pub(super) bell: Bell,
     /// `None`: every batch is synced by the writer.
     pub(super) flusher: Option<Flusher>,
-    /// The sequence up to which the flush that is away syncs.
-    pub(super) flushing_to: u64,
+    /// How far the log is written, and synced.
+    pub(super) written_to: Mark,
+    pub(super) synced_to: Mark,
+    /// The sequence and the mark up to which the flush that is away syncs.
+    pub(super) flushing_to: (u64, Mark),
     pub(super) counters: Counters,
     pub(super) last_sync: Instant,
     pub(super) batch: Batch,
+}
+
+/// A place in the log, and the largest id of the jobs accepted before it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Mark {
+    pub(super) place: RecordAt,
+    pub(super) last_id: Option<JobId>,
 }
 
 /// What a batch gathers until its commit.
@@ -121,6 +131,10 @@ impl Writer {
         appender: Appender,
         dead: Arc<DeadStore>,
     ) -> Self {
+        let here = Mark {
+            place: appender.next_place(),
+            last_id: ledger.last_id(),
+        };
         Self {
             ledger,
             live,
@@ -131,7 +145,9 @@ impl Writer {
             durability: options.durability,
             bell: Bell::new(CHANGES),
             flusher: None,
-            flushing_to: 0,
+            written_to: here,
+            synced_to: here,
+            flushing_to: (0, here),
             counters: Counters::default(),
             last_sync: Instant::now(),
             batch: Batch::default(),
@@ -218,6 +234,22 @@ impl Writer {
             .take_in(&mut self.ledger, slim, at, bytes, now.mono)
             .map_err(|unsound| Unstaged::Poison(format!("job {}: {}", unsound.id, unsound.why)))?;
         Ok(at)
+    }
+
+    /// Where the log is now.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            place: self.appender.next_place(),
+            last_id: self.ledger.last_id(),
+        }
+    }
+
+    /// What lies before this mark is as safe as the setting says, and can be read.
+    pub(super) fn settled_to(&self) -> Mark {
+        match self.durability {
+            Durability::Commit => self.synced_to,
+            Durability::Interval(_) | Durability::None => self.written_to,
+        }
     }
 
     /// See that a record with a body of so many bytes finds room.
