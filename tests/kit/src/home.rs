@@ -101,6 +101,18 @@ impl Home {
         fs::rename(passing, place).expect("a component can be renamed");
     }
 
+    /// Lays the file beside a component that says what it is granted.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be written.
+    pub fn grant(&self, name: &str, toml: &str) {
+        let place = self.plugins().join(format!("{name}.toml"));
+        let passing = self.folder.path().join(format!("{name}.grants"));
+        fs::write(&passing, toml).expect("the grants can be written");
+        fs::rename(passing, place).expect("the grants can be renamed");
+    }
+
     /// Everything below this folder is the test's own.
     #[must_use]
     pub fn folder(&self) -> &Path {

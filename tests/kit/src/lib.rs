@@ -6,6 +6,7 @@ mod home;
 mod inputs;
 mod ledger;
 mod picture;
+mod receiver;
 mod runner;
 pub mod wait;
 mod when;
@@ -15,6 +16,7 @@ pub use home::{Home, guest, plugin};
 pub use inputs::{Photo, own, photos, shared_table, workspace};
 pub use ledger::Ledger;
 pub use picture::size_of_png;
+pub use receiver::{Received, Receiver};
 pub use runner::Runner;
 pub use when::millis;
 
