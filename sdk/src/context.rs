@@ -63,6 +63,25 @@ impl fmt::Display for CheckpointError {
 
 impl std::error::Error for CheckpointError {}
 
+/// Why there is no signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SignError {
+    /// The handler may not sign with that secret; the job's log says how to grant it.
+    Denied(String),
+    /// It may, but the secret cannot be had now.
+    Unavailable(String),
+}
+
+impl fmt::Display for SignError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(why) | Self::Unavailable(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SignError {}
+
 impl Context {
     /// The job's id, the same for every attempt.
     pub fn job_id(&self) -> &str {
@@ -233,6 +252,16 @@ impl Context {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::enqueue(kind, payload, headers, options),
             Host::Fake(record) => record.enqueue(kind, payload, headers, options),
+        }
+    }
+
+    /// HMAC with SHA-256 over a text, 32 bytes. The host makes it with the operator's secret of that
+    /// name; the handler never holds the key.
+    pub fn hmac_sha256(&self, secret: &str, text: &[u8]) -> Result<Vec<u8>, SignError> {
+        match &self.host {
+            #[cfg(target_family = "wasm")]
+            Host::Imports => crate::guest::hmac_sha256(secret, text),
+            Host::Fake(record) => record.hmac_sha256(secret, text),
         }
     }
 

@@ -9,8 +9,8 @@ struct Description<'a> {
     schema: u32,
     sdk: Sdk,
     kinds: Vec<KindDescription<'a>>,
-    /// What the handlers wish to be granted; nothing can be asked for yet.
-    requires: Requires,
+    /// What the handlers wish to be granted.
+    requires: Requires<'a>,
 }
 
 #[derive(Serialize)]
@@ -20,7 +20,11 @@ struct Sdk {
 }
 
 #[derive(Serialize)]
-struct Requires {}
+struct Requires<'a> {
+    /// In the form of a plugin's `NAME.toml`.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    grants: &'a str,
+}
 
 #[derive(Serialize)]
 struct KindDescription<'a> {
@@ -42,7 +46,7 @@ struct KindDescription<'a> {
 }
 
 /// The description of a component with these handlers, as JSON.
-pub fn describe(entries: &[Entry]) -> String {
+pub fn describe(entries: &[Entry], grants: &str) -> String {
     let kinds = entries.iter().map(|entry| {
         let kind = &entry.kind;
         KindDescription {
@@ -63,7 +67,7 @@ pub fn describe(entries: &[Entry]) -> String {
             version: env!("CARGO_PKG_VERSION"),
         },
         kinds: kinds.collect(),
-        requires: Requires {},
+        requires: Requires { grants },
     };
     serde_json::to_string(&description).expect("texts and numbers are always JSON")
 }

@@ -5,10 +5,10 @@ use std::sync::Once;
 use std::time::Duration;
 
 use crate::bindings::exports::sandhog::job::handler;
-use crate::bindings::sandhog::job::{config, context, enqueue, log, progress};
+use crate::bindings::sandhog::job::{config, context, enqueue, log, progress, signing};
 use crate::context::{Host, Job};
 use crate::handler::{Entry, dispatch};
-use crate::{Bytes, CheckpointError, Context, EnqueueError, Error, Level, Verdict};
+use crate::{Bytes, CheckpointError, Context, EnqueueError, Error, Level, SignError, Verdict};
 
 /// The body of the contract's `handle`.
 pub fn handle(entries: &[Entry], job: handler::Job) -> Result<handler::Output, handler::JobError> {
@@ -140,6 +140,15 @@ pub(crate) fn enqueue(
         enqueue::EnqueueError::Quota(why) => EnqueueError::Quota(why),
         enqueue::EnqueueError::Denied(why) => EnqueueError::Denied(why),
         enqueue::EnqueueError::Other(why) => EnqueueError::Other(why),
+    })
+}
+
+pub(crate) fn hmac_sha256(secret: &str, text: &[u8]) -> Result<Vec<u8>, SignError> {
+    signing::hmac_sha256(secret, text).map_err(|error| match error {
+        signing::SignError::Denied(why) => SignError::Denied(why),
+        signing::SignError::Unavailable(why) | signing::SignError::Other(why) => {
+            SignError::Unavailable(why)
+        }
     })
 }
 

@@ -45,12 +45,15 @@ mod describe;
 mod error;
 #[cfg(target_family = "wasm")]
 mod guest;
+#[cfg(target_family = "wasm")]
+mod guest_http;
 mod handler;
+pub mod http;
 mod new_job;
 mod payload;
 pub mod testing;
 
-pub use context::{CheckpointError, Context, Level};
+pub use context::{CheckpointError, Context, Level, SignError};
 pub use error::{Error, Verdict};
 pub use new_job::{EnqueueError, NewJob};
 pub use payload::{Bytes, Input, Output};
@@ -85,12 +88,20 @@ pub mod __private {
 /// Names functions that carry [`job`], by path when they are in modules:
 /// `sandhog_sdk::export!(shrink, pages::render);`. Once in a crate. Two handlers of the same kind
 /// do not compile.
+///
+/// What the handlers wish to be granted can be said along, in the form of a plugin's `NAME.toml`, so
+/// that `sandhog plugin check` shows it: `export!(hook; grants = include_str!("../grants.toml"));`.
 #[macro_export]
 macro_rules! export {
     ($($handler:path),+ $(,)?) => {
+        $crate::export!($($handler),+; grants = "");
+    };
+    ($($handler:path),+ $(,)?; grants = $grants:expr) => {
         const _: () = {
             const HANDLERS: &[$crate::__private::Entry] = &[$($crate::__private::entry::<$handler>()),+];
             const _: () = $crate::__private::assert_distinct(HANDLERS);
+            #[allow(dead_code)]
+            const GRANTS: &str = $grants;
 
             #[cfg(target_family = "wasm")]
             struct Component;
@@ -100,7 +111,7 @@ macro_rules! export {
                 fn describe(
                     _host_info: ::std::string::String,
                 ) -> ::core::result::Result<::std::string::String, ::std::string::String> {
-                    ::core::result::Result::Ok($crate::__private::describe(HANDLERS))
+                    ::core::result::Result::Ok($crate::__private::describe(HANDLERS, GRANTS))
                 }
 
                 fn handle(

@@ -1,12 +1,14 @@
 //! A context for native tests: facts chosen by the test, calls kept for it to look at.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::time::Duration;
 
 use crate::context::{Host, Job};
 use crate::handler::Handler;
-use crate::{Bytes, CheckpointError, Context, EnqueueError, Error, Level};
+use crate::http::{HttpError, HttpErrorKind, Request, Response};
+use crate::{Bytes, CheckpointError, Context, EnqueueError, Error, Level, SignError};
 
 /// A [`Context`] without a host. Lends itself wherever `&Context` is wanted.
 ///
@@ -73,6 +75,10 @@ pub(crate) struct Record {
     jobs: RefCell<Vec<EnqueuedJob>>,
     reports: RefCell<Vec<ProgressReport>>,
     checkpoints: RefCell<Vec<Vec<u8>>>,
+    signatures: Vec<(String, Vec<u8>)>,
+    signed: RefCell<Vec<(String, Vec<u8>)>>,
+    answers: RefCell<VecDeque<Result<Response, HttpError>>>,
+    requests: RefCell<Vec<Request>>,
 }
 
 impl FakeContext {
@@ -103,6 +109,10 @@ impl FakeContext {
             jobs: RefCell::default(),
             reports: RefCell::default(),
             checkpoints: RefCell::default(),
+            signatures: Vec::new(),
+            signed: RefCell::default(),
+            answers: RefCell::default(),
+            requests: RefCell::default(),
         };
         Self {
             context: Context {
@@ -158,6 +168,22 @@ impl FakeContext {
     #[must_use]
     pub fn with_config(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.record_mut().config.push((key.into(), value.into()));
+        self
+    }
+
+    /// With this answer to the next request; further ones follow in their order. A request that no
+    /// answer is left for is denied.
+    #[must_use]
+    pub fn with_answer(mut self, answer: Result<Response, HttpError>) -> Self {
+        self.record_mut().answers.get_mut().push_back(answer);
+        self
+    }
+
+    /// With this as every signature made with a secret. Signing with others is denied.
+    #[must_use]
+    pub fn with_signature(mut self, secret: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
+        let signature = (secret.into(), value.into());
+        self.record_mut().signatures.push(signature);
         self
     }
 
@@ -217,6 +243,16 @@ impl FakeContext {
     /// The checkpoints kept so far.
     pub fn checkpoints(&self) -> Vec<Vec<u8>> {
         self.record().checkpoints.borrow().clone()
+    }
+
+    /// The requests sent so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.record().requests.borrow().clone()
+    }
+
+    /// The texts signed so far, each with the secret's name.
+    pub fn signed(&self) -> Vec<(String, Vec<u8>)> {
+        self.record().signed.borrow().clone()
     }
 
     fn record(&self) -> &Record {
@@ -313,6 +349,25 @@ impl Record {
             options,
         });
         Ok(id)
+    }
+
+    pub(crate) fn send(&self, request: Request) -> Result<Response, HttpError> {
+        self.requests.borrow_mut().push(request);
+        let denied = || HttpError::new(HttpErrorKind::Denied, "the test has no answer to it");
+        let answer = self.answers.borrow_mut().pop_front();
+        answer.unwrap_or_else(|| Err(denied()))
+    }
+
+    pub(crate) fn hmac_sha256(&self, secret: &str, text: &[u8]) -> Result<Vec<u8>, SignError> {
+        let found = self.signatures.iter().find(|(name, _)| name == secret);
+        let Some((_, value)) = found else {
+            return Err(SignError::Denied(format!(
+                "the test has no secret {secret}"
+            )));
+        };
+        let signed = (secret.to_owned(), text.to_vec());
+        self.signed.borrow_mut().push(signed);
+        Ok(value.clone())
     }
 
     pub(crate) fn config(&self, key: &str) -> Option<String> {

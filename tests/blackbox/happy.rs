@@ -110,6 +110,7 @@ fn headers_and_options_reach_the_handler_in_order() {
 #[test]
 fn children_are_there_when_their_parent_completed_and_not_before() {
     let home = Home::with(SANDHOG, &["misbehave"]);
+    home.grant("misbehave", "[grants]\nenqueue = { queues = [\"*\"] }\n");
     home.write_config("[kind.spawn]\nbackoff = \"fixed 50ms\"\n");
     let _runner = home.start();
     let id = home.enqueue(&["spawn", "x", "--header", "children=3", "--header", "fail=2"]);
@@ -138,6 +139,7 @@ fn children_are_there_when_their_parent_completed_and_not_before() {
 #[test]
 fn a_page_asked_to_follow_its_links_enqueues_them() {
     let home = Home::with(SANDHOG, &["page"]);
+    home.grant("page", "[grants]\nenqueue = { queues = [\"*\"] }\n");
     let _runner = home.start();
     let page = own("lighthouse.md");
     let id = home.enqueue(&[

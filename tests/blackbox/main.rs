@@ -18,6 +18,7 @@ mod retry;
 mod space;
 mod syscalls;
 mod values;
+mod webhook;
 
 /// The program under test.
 pub(crate) const SANDHOG: &str = env!("CARGO_BIN_EXE_sandhog");

@@ -7,7 +7,7 @@ use crate::toolchain::{self, Env};
 
 const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "guest";
-const PLUGINS: [&str; 3] = ["thumbnail", "table", "page"];
+const PLUGINS: [&str; 4] = ["thumbnail", "table", "page", "webhook"];
 const MISBEHAVE: &str = "misbehave";
 
 /// Builds the sample plugins and lays them into `plugins/NAME.wasm`. A file that would not change

@@ -350,7 +350,7 @@ impl Store for Double {
 }
 
 /// An engine with one idle worker and one plugin, `page`.
-struct Engine;
+pub(crate) struct Engine;
 
 impl Running for Engine {
     fn live(&self, _: JobId) -> Option<LiveView> {
@@ -387,6 +387,8 @@ impl Running for Engine {
             }],
             code: "code/ab".into(),
             cached: true,
+            asks: None,
+            grants: Arc::default(),
         };
         let mut catalog = Catalog::default();
         catalog.plugins.insert("page".into(), Arc::new(plugin));

@@ -9,11 +9,11 @@ mod settings;
 mod signals;
 mod trial;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     config::{self, Config},
-    plugin::{RegistryOptions, SandboxOptions},
+    plugin::{Outside, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
         wal::{Durability, WalOptions},
@@ -60,8 +60,15 @@ fn sandbox_options(config: &Config) -> SandboxOptions {
 fn registry_options(config: &Config) -> RegistryOptions {
     RegistryOptions {
         sandbox: sandbox_options(config),
+        ceilings: Arc::new(config.ceilings()),
         ..RegistryOptions::new(config.runner.plugins.clone(), cache_dir(config))
     }
+}
+
+/// What guests reach outside of their sandboxes. Scratch directories are made in `scratch`, or where
+/// the system keeps temporary files.
+fn outside(config: &Config, scratch: Option<PathBuf>) -> Arc<Outside> {
+    Outside::new(&config.ceilings(), config.ca_file.clone(), scratch)
 }
 
 /// Where native code is kept: in the data directory, out of reach of who drops plugins.

@@ -10,7 +10,7 @@ use crate::{
     cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Trial},
     config::Config,
     disk::RealDisk,
-    plugin::{Catalog, Plugins, Problem, Registry, Tried},
+    plugin::{Catalog, Checked, Plugins, Problem, Registry, Tried},
     store::{
         lock,
         wal::{self, DumpFrom},
@@ -41,8 +41,12 @@ impl Rooms for Program {
         Ok((*registry.catalog()).clone())
     }
 
-    fn check_plugins(&self, _config: &Config, files: &[PathBuf]) -> anyhow::Result<Catalog> {
-        Ok(trial::check(files))
+    fn check_plugins(
+        &self,
+        config: &Config,
+        files: &[PathBuf],
+    ) -> anyhow::Result<Vec<Result<Checked, Problem>>> {
+        Ok(trial::check(config, files))
     }
 
     fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem> {

@@ -1,11 +1,13 @@
 //! A runner: store, plugins, workers and socket, from start to stop.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{fs, io, path::PathBuf, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{logging, offline::context, registry_options, sandbox_options, signals::StopSignals};
+use super::{
+    logging, offline::context, outside, registry_options, sandbox_options, signals::StopSignals,
+};
 use super::{settings::Operator, wal_options};
 use crate::{
     api,
@@ -124,6 +126,17 @@ fn open_store(config: &Config) -> anyhow::Result<Arc<Wal>> {
     })
 }
 
+/// The place for scratch directories, without those of a runner that was killed.
+fn clear_scratch(config: &Config) -> anyhow::Result<PathBuf> {
+    let scratch = config.runner.data.join("scratch");
+    let cleared = match fs::remove_dir_all(&scratch) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => fs::create_dir(&scratch),
+    };
+    cleared.with_context(|| format!("cannot clear {}", scratch.display()))?;
+    Ok(scratch)
+}
+
 async fn start_engine(
     config: &Config,
     store: &Arc<Wal>,
@@ -138,6 +151,7 @@ async fn start_engine(
     }
     let hosts = WasmHostFactory::new(sandbox_options(config));
     let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
+    let hosts = hosts.reaching(outside(config, Some(clear_scratch(config)?)));
     let options = EngineOptions {
         workers: config.runner.workers,
         slots: config.runner.slots,

@@ -5,24 +5,15 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{
     cli,
     config::Config,
-    plugin::{self, Catalog, Live, Problem, Trial, Tried},
+    plugin::{self, Checked, Live, Problem, Trial, Tried},
 };
 
 /// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
 /// them a runner would take depends on its folder.
-pub(super) fn check(files: &[PathBuf]) -> Catalog {
-    let mut catalog = Catalog::default();
-    for file in files {
-        match plugin::check(file) {
-            Ok(plugin) => {
-                catalog
-                    .plugins
-                    .insert(plugin.name.clone(), Arc::new(plugin));
-            }
-            Err(problem) => catalog.problems.push(problem),
-        }
-    }
-    catalog
+pub(super) fn check(config: &Config, files: &[PathBuf]) -> Vec<Result<Checked, Problem>> {
+    let ceilings = config.ceilings();
+    let each = |file: &PathBuf| plugin::check(file, &ceilings);
+    files.iter().map(each).collect()
 }
 
 /// Run one attempt with the limits and settings the operator gives its kind.
@@ -32,6 +23,8 @@ pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> 
         timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
         config: (*config.handler_config(&trial.kind)).clone(),
         live: Arc::new(Live::default()),
+        ceilings: Arc::new(config.ceilings()),
+        outside: super::outside(config, None),
         file: trial.file,
         kind: trial.kind,
         payload: trial.payload,

@@ -7,7 +7,7 @@ use sandhog_model::JobId;
 use crate::{
     api::Ctx,
     config::Config,
-    plugin::{Catalog, Problem, Tried},
+    plugin::{Catalog, Checked, Problem, Tried},
 };
 
 /// The rest of the program, as a command sees it.
@@ -31,8 +31,12 @@ pub trait Rooms {
     /// Check, compile and ask every component of the plugin folder.
     fn catalog(&self, config: &Config) -> anyhow::Result<Catalog>;
 
-    /// The same for single files, wherever they are.
-    fn check_plugins(&self, config: &Config, files: &[PathBuf]) -> anyhow::Result<Catalog>;
+    /// Look at single files, wherever they are, with what each is granted by the file beside it.
+    fn check_plugins(
+        &self,
+        config: &Config,
+        files: &[PathBuf],
+    ) -> anyhow::Result<Vec<Result<Checked, Problem>>>;
 
     /// Run one attempt without a store. Refused when the file cannot be used.
     fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem>;

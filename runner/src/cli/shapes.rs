@@ -162,7 +162,7 @@ pub(super) fn catalog(catalog: &Catalog) -> Vec<Value> {
         .collect()
 }
 
-fn plugin(plugin: &Plugin) -> Value {
+pub(super) fn plugin(plugin: &Plugin) -> Value {
     json!({
         "name": plugin.name,
         "status": "ok",
@@ -175,7 +175,7 @@ fn plugin(plugin: &Plugin) -> Value {
     })
 }
 
-fn problem(problem: &Problem) -> Value {
+pub(super) fn problem(problem: &Problem) -> Value {
     json!({
         "name": problem.file.file_stem().map(|name| name.to_string_lossy()),
         "status": "unusable",

@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use super::{
     Config, KindSettings,
+    capabilities::CAPABILITY_KEYS,
     value::{Form, Setting, Value},
 };
 
 /// Most worker threads, and most slots of one.
 pub(super) const MOST_WORKERS: u64 = 256;
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
+pub(super) const KIB: u64 = 1 << 10;
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const GIB: u64 = 1 << 30;
 
 /// A key of a table whose settings are an `S`.
 pub(super) struct Key<S> {
@@ -56,11 +57,11 @@ macro_rules! key {
 }
 pub(super) use key;
 
-const fn count(max: u64) -> Form {
+pub(super) const fn count(max: u64) -> Form {
     Form::Count { min: 1, max }
 }
 
-const fn size(min: u64, max: u64) -> Form {
+pub(super) const fn size(min: u64, max: u64) -> Form {
     Form::Size { min, max }
 }
 
@@ -254,6 +255,11 @@ pub(super) const TABLES: &[Table] = &[
                 "Largest checkpoint a handler may keep for its next attempt."
             ),
         ],
+    },
+    Table {
+        name: "capabilities",
+        says: "The ceiling on what plugins may be granted by the `NAME.toml` beside `NAME.wasm` ([capabilities.md](capabilities.md)). What lies over it is not granted.",
+        keys: CAPABILITY_KEYS,
     },
     Table {
         name: "log",

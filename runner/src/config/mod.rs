@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of how the rooms work inside; it only fills in their options.
 
+mod capabilities;
 mod cron;
 mod error;
 mod keys;
@@ -13,13 +14,13 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use sandhog_model::{Backoff, KindDefaults, RetryPolicy};
 
-use crate::plugin::Limits;
+use crate::plugin::{Ceiling, Limits};
 
+pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
 pub use read::{DEFAULT_FILE, Overrides, load, parse};
-pub use value::parse_size;
 
 /// Every setting, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +39,14 @@ pub struct Config {
     pub kinds: BTreeMap<String, KindSettings>,
     /// `[cron.NAME]`, by name.
     pub cron: BTreeMap<String, CronSettings>,
+    /// `[capabilities]`.
+    pub capabilities: Ceiling,
+    /// `capabilities.ca_file`.
+    pub ca_file: Option<PathBuf>,
+    /// `[plugins.NAME]`, by name.
+    pub plugins: BTreeMap<String, Ceiling>,
+    /// `[secrets.NAME]`, by name.
+    pub secrets: BTreeMap<String, SecretSettings>,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -195,6 +204,10 @@ impl Default for Config {
             },
             kinds: BTreeMap::new(),
             cron: BTreeMap::new(),
+            capabilities: Ceiling::default_values(),
+            ca_file: None,
+            plugins: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             log: LogSettings {
                 format: LogFormat::Text,
                 level: "info".into(),

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
     Config, CronSettings,
+    capabilities::{PLUGINS, SECRETS},
     cron::CRON,
     keys::{KIND, Key, Named, TABLES},
     value::{Value, quote},
@@ -18,6 +19,8 @@ pub fn show(config: &Config) -> String {
     }
     named(&mut text, &KIND, &config.kinds);
     named(&mut text, &CRON, &config.cron);
+    named(&mut text, &PLUGINS, &config.plugins);
+    named(&mut text, &SECRETS, &config.secrets);
     text
 }
 
@@ -102,6 +105,10 @@ pub fn page() -> String {
             false => default_cell((key.get)(&defaults), key),
         }
     });
+    let _ = write!(text, "\n## `[plugins.NAME]`\n\n{}\n", PLUGINS.says);
+    rows(&mut text, PLUGINS.keys, |_| "left open".into());
+    let _ = write!(text, "\n## `[secrets.NAME]`\n\n{}\n", SECRETS.says);
+    rows(&mut text, SECRETS.keys, |_| "none".into());
     text
 }
 

@@ -15,6 +15,7 @@ use toml::{
 
 use super::{
     Config, ConfigError, Refusal,
+    capabilities::{PLUGINS, SECRETS},
     cron::CRON,
     keys::{KIND, Key, Named, TABLES},
     value::{Form, Value, is_name},
@@ -24,7 +25,7 @@ use super::{
 pub const DEFAULT_FILE: &str = "sandhog.toml";
 
 /// What holds tables with names.
-const NAMED: [&str; 2] = [KIND.name, CRON.name];
+const NAMED: [&str; 4] = [KIND.name, CRON.name, PLUGINS.name, SECRETS.name];
 
 /// What flags say; they win over the environment, which wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -97,7 +98,15 @@ fn read(path: &Path) -> Result<Config, ConfigError> {
     })?;
     let mut config = parse(path, &text)?;
     let base = path.parent().unwrap_or(Path::new(""));
-    for field in [&mut config.runner.data, &mut config.runner.plugins] {
+    let secrets = config
+        .secrets
+        .values_mut()
+        .filter_map(|one| one.file.as_mut());
+    for field in [&mut config.runner.data, &mut config.runner.plugins]
+        .into_iter()
+        .chain(&mut config.ca_file)
+        .chain(secrets)
+    {
         if field.is_relative() {
             *field = base.join(&*field);
         }
@@ -167,6 +176,10 @@ impl Reader<'_> {
                 }
                 None if name.get_ref() == KIND.name => self.named(&KIND, &mut config.kinds, inner),
                 None if name.get_ref() == CRON.name => self.named(&CRON, &mut config.cron, inner),
+                None if name.get_ref() == PLUGINS.name => {
+                    self.named(&PLUGINS, &mut config.plugins, inner);
+                }
+                None if name.get_ref() == SECRETS.name => self.secrets(config, inner),
                 None => {
                     let tables = TABLES.iter().map(|table| table.name).chain(NAMED);
                     let why = unknown(
@@ -249,6 +262,22 @@ impl Reader<'_> {
         }
     }
 
+    /// The secrets, each as a whole once its keys are right.
+    fn secrets(&mut self, config: &mut Config, found: &DeTable<'_>) {
+        let before = self.refusals.len();
+        self.named(&SECRETS, &mut config.secrets, found);
+        if self.refusals.len() > before {
+            return;
+        }
+        for (name, _) in found {
+            let one = name.get_ref();
+            let fault = config.secrets.get(&**one).and_then(|secret| secret.fault());
+            if let Some(why) = fault {
+                self.refuse(name.span(), format!("`{}.{one}` {why}", SECRETS.name));
+            }
+        }
+    }
+
     fn entry<S>(
         &mut self,
         settings: &mut S,
@@ -297,6 +326,24 @@ fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> {
             })
             .collect::<Result<_, _>>()
             .map(Value::Pairs),
+        DeValue::Boolean(flag) if matches!(form, Form::Flag) => Ok(Value::Flag(*flag)),
+        DeValue::Array(items) => {
+            let Form::List(item) = form else {
+                return Err("is a list".into());
+            };
+            let each = |value: &Spanned<DeValue<'_>>| match value.get_ref().as_str() {
+                Some(text) => match item.check(text) {
+                    Ok(()) => Ok(text.to_string()),
+                    Err(why) => Err(format!("has an entry that does not fit ({why})")),
+                },
+                None => Err(format!("has a {} in it", value.get_ref().type_str())),
+            };
+            items
+                .iter()
+                .map(each)
+                .collect::<Result<_, _>>()
+                .map(Value::List)
+        }
         other => Err(format!("is of type {}", other.type_str())),
     }
 }

@@ -1,11 +1,17 @@
 //! The forms a value can take, how it is read from text, and how it is shown.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use sandhog_cron::{Schedule, Zone};
 use sandhog_model::Backoff;
 
 use super::{Durability, Keep, LogFormat};
+use crate::plugin::{Network, OriginPattern, exact_bytes, parse_size};
 
 /// What keeps a thing without an end.
 const FOREVER: &str = "forever";
@@ -23,6 +29,8 @@ pub(super) enum Value {
     Word(String),
     Backoff(Backoff),
     Pairs(BTreeMap<String, String>),
+    List(Vec<String>),
+    Flag(bool),
 }
 
 /// What a key takes, with its range.
@@ -61,6 +69,44 @@ pub(super) enum Form {
     Zone,
     Backoff,
     Pairs,
+    List(Item),
+    Flag,
+}
+
+/// What a list is made of.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Item {
+    Origin,
+    Network,
+    /// An absolute path.
+    Folder,
+    /// A name, or `*` for every one.
+    Name,
+}
+
+impl Item {
+    fn allowed(self) -> &'static str {
+        match self {
+            Self::Origin => {
+                "a list of origins, such as [\"https://api.example.com\", \"https://*.example.com\"]"
+            }
+            Self::Network => "a list of networks, such as [\"10.0.0.0/8\", \"127.0.0.1\"]",
+            Self::Folder => "a list of absolute paths",
+            Self::Name => "a list of names, or [\"*\"] for all",
+        }
+    }
+
+    /// What is wrong with one of them.
+    pub(super) fn check(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Origin => text.parse::<OriginPattern>().map(drop),
+            Self::Network => text.parse::<Network>().map(drop),
+            Self::Folder if Path::new(text).is_absolute() => Ok(()),
+            Self::Folder => Err(format!("{text:?} is no absolute path")),
+            Self::Name if text == "*" || is_name(text) => Ok(()),
+            Self::Name => Err(format!("{text:?} is no name")),
+        }
+    }
 }
 
 impl Form {
@@ -71,8 +117,8 @@ impl Form {
             Self::Count { min, max } => format!("a whole number from {min} to {max}"),
             Self::Size { min, max } => format!(
                 "a size from {} to {}, in quotes such as \"16MiB\", or a number of bytes",
-                show_size(min),
-                show_size(max)
+                exact_bytes(min),
+                exact_bytes(max)
             ),
             Self::Span { min, max } => format!(
                 "a duration from {} to {}, in quotes such as \"1m 30s\"",
@@ -91,7 +137,7 @@ impl Form {
             }
             Self::Whole { min, max } => format!("a whole number from {min} to {max}"),
             Self::Text { max } => {
-                format!("a text in quotes, of {} at most", show_size(max as u64))
+                format!("a text in quotes, of {} at most", exact_bytes(max as u64))
             }
             Self::Cron => "a cron expression in quotes, such as \"30 2 * * MON-FRI\"".into(),
             Self::Zone => {
@@ -99,6 +145,8 @@ impl Form {
             }
             Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
             Self::Pairs => "a table of strings, such as { key = \"value\" }".into(),
+            Self::List(item) => item.allowed().into(),
+            Self::Flag => "true or false".into(),
         }
     }
 
@@ -112,7 +160,7 @@ impl Form {
             }
             Self::Size { min, max } => {
                 let bytes = parse_size(text)?;
-                within(bytes, min, max, show_size).map(Value::Number)
+                within(bytes, min, max, exact_bytes).map(Value::Number)
             }
             Self::Span { min, max } => {
                 let span = parse_span(text)?;
@@ -140,6 +188,8 @@ impl Form {
                 .map(Value::Backoff)
                 .map_err(|why| format!("is {text:?}: {why}")),
             Self::Pairs => Err(format!("is the text {text:?}, not a table")),
+            Self::List(_) => Err(format!("is the text {text:?}, not a list")),
+            Self::Flag => Err(format!("is the text {text:?}")),
         }
     }
 
@@ -167,7 +217,9 @@ impl Form {
             | Self::Cron
             | Self::Zone
             | Self::Backoff
-            | Self::Pairs => Err(format!("is the number {number}")),
+            | Self::Pairs
+            | Self::List(_)
+            | Self::Flag => Err(format!("is the number {number}")),
         }
     }
 }
@@ -205,47 +257,6 @@ pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text).map_err(|error| format!("is {text:?}, no duration ({error})"))
 }
 
-const UNITS: [(&str, u64); 8] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("B", 1),
-    ("", 1),
-];
-
-/// Read a size such as `128MiB`, `1 MiB`, `512 KB` or `4096`. What is wrong otherwise.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let trimmed = text.trim();
-    let digits = trimmed.find(|c: char| !c.is_ascii_digit());
-    let (number, unit) = trimmed.split_at(digits.unwrap_or(trimmed.len()));
-    let unit = unit.trim_start();
-    let factor = UNITS
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-        .map(|(_, factor)| *factor);
-    number
-        .parse::<u64>()
-        .ok()
-        .zip(factor)
-        .and_then(|(number, factor)| number.checked_mul(factor))
-        .ok_or_else(|| format!("is {text:?}, no size"))
-}
-
-/// A size as people write it: the largest unit that divides it.
-pub(super) fn show_size(bytes: u64) -> String {
-    let unit = UNITS[..3]
-        .iter()
-        .rev()
-        .find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
-    match unit {
-        Some((name, factor)) => format!("{}{name}", bytes / factor),
-        None => format!("{bytes}B"),
-    }
-}
-
 /// A duration as people write it.
 pub(super) fn show_span(span: Duration) -> String {
     humantime::format_duration(span).to_string()
@@ -255,7 +266,7 @@ impl Value {
     /// As it is written in the file.
     pub(super) fn as_toml(&self, form: Form) -> String {
         match (self, form) {
-            (Self::Number(bytes), Form::Size { .. }) => quote(&show_size(*bytes)),
+            (Self::Number(bytes), Form::Size { .. }) => quote(&exact_bytes(*bytes)),
             (Self::Number(number), _) => number.to_string(),
             (Self::Whole(number), _) => number.to_string(),
             (Self::Path(path), _) => quote(&path.to_string_lossy()),
@@ -263,6 +274,11 @@ impl Value {
             (Self::Keep(Keep::For(span)), _) => quote(&show_span(*span)),
             (Self::Keep(Keep::Forever), _) => quote(FOREVER),
             (Self::Word(word), _) => quote(word),
+            (Self::List(items), _) => {
+                let items: Vec<String> = items.iter().map(|item| quote(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            (Self::Flag(flag), _) => flag.to_string(),
             (Self::Backoff(backoff), _) => quote(&backoff.to_string()),
             (Self::Pairs(pairs), _) => {
                 let pairs: Vec<String> = pairs
@@ -315,6 +331,11 @@ setting!(Keep, Keep, keep => Some(keep), field => *field);
 setting!(String, Word, word => Some(word), field => field.clone());
 setting!(Backoff, Backoff, backoff => Some(backoff), field => field.clone());
 setting!(Arc<BTreeMap<String, String>>, Pairs, pairs => Some(Self::new(pairs)), field => BTreeMap::clone(field));
+setting!(bool, Flag, flag => Some(flag), field => *field);
+setting!(Vec<String>, List, items => Some(items), field => field.clone());
+setting!(Vec<PathBuf>, List, items => Some(items.into_iter().map(PathBuf::from).collect()), field => field.iter().map(|path| path.to_string_lossy().into_owned()).collect());
+setting!(Vec<OriginPattern>, List, items => items.iter().map(|item| item.parse().ok()).collect(), field => field.iter().map(ToString::to_string).collect());
+setting!(Vec<Network>, List, items => items.iter().map(|item| item.parse().ok()).collect(), field => field.iter().map(ToString::to_string).collect());
 setting!(Durability, Word, word => Self::named(&word), field => field.name().into());
 setting!(LogFormat, Word, word => Self::named(&word), field => field.name().into());
 

@@ -133,6 +133,8 @@ mod tests {
             kinds: vec![info()],
             code: "p.cwasm".into(),
             cached: false,
+            asks: None,
+            grants: Arc::default(),
         };
         let mut catalog = Catalog::default();
         catalog.plugins.insert("p".into(), Arc::new(plugin));

@@ -27,6 +27,47 @@ pub(crate) fn human_ms(ms: u64) -> String {
     }
 }
 
+const UNITS: [(&str, u64); 8] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("B", 1),
+    ("", 1),
+];
+
+/// Read a size such as `128MiB`, `1 MiB`, `512 KB` or `4096`. What is wrong otherwise.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    let digits = trimmed.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = trimmed.split_at(digits.unwrap_or(trimmed.len()));
+    let unit = unit.trim_start();
+    let factor = UNITS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+        .map(|(_, factor)| *factor);
+    number
+        .parse::<u64>()
+        .ok()
+        .zip(factor)
+        .and_then(|(number, factor)| number.checked_mul(factor))
+        .ok_or_else(|| format!("is {text:?}, no size"))
+}
+
+/// A size as it is written in settings: with the largest unit that divides it.
+pub fn exact_bytes(bytes: u64) -> String {
+    let unit = UNITS[..3]
+        .iter()
+        .rev()
+        .find(|(_, factor)| bytes >= *factor && bytes.is_multiple_of(*factor));
+    match unit {
+        Some((name, factor)) => format!("{}{name}", bytes / factor),
+        None => format!("{bytes}B"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{human_bytes, human_ms};

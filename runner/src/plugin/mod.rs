@@ -22,8 +22,13 @@ use sandhog_model::{Attempt, Job, JobId, LogLine, Outcome, RetryPolicy, Token, U
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
+pub use bytes::{exact_bytes, parse_size};
+pub use capabilities::{
+    Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, Outside, SecretRule,
+    SecretSource, grants_as_toml, parse_grants,
+};
 pub use registry::{
-    CacheError, Registry, RegistryError, RegistryOptions, Trial, Tried, check, run_once,
+    CacheError, Checked, Registry, RegistryError, RegistryOptions, Trial, Tried, check, run_once,
 };
 pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 
@@ -46,7 +51,7 @@ pub struct AttemptRequest {
     pub plugin: Arc<Plugin>,
     /// What the attempt may use.
     pub limits: Limits,
-    /// The operator's settings for the handler.
+    /// The operator's settings for the kind. They come before those of the plugin's file.
     pub config: Arc<BTreeMap<String, String>>,
     /// What others may see and do while it runs.
     pub live: Arc<Live>,
@@ -207,6 +212,10 @@ pub struct Plugin {
     pub code: PathBuf,
     /// Whether the native code came from the cache.
     pub cached: bool,
+    /// What its handlers wish to be granted, as they state it.
+    pub asks: Option<Arc<Grants>>,
+    /// What it is granted: its `NAME.toml`, within the operator's ceiling.
+    pub grants: Arc<Grants>,
 }
 
 /// What a handler says of a kind.

@@ -7,7 +7,7 @@ use sandhog_model::UnixMs;
 
 use super::super::{args::Paging, session::wall, when};
 use crate::{
-    config::parse_size,
+    plugin::parse_size,
     store::{DeadFilter, LetterName},
 };
 

@@ -15,7 +15,7 @@ use crate::cli::{
     file,
     session::Session,
 };
-use crate::plugin::Catalog;
+use crate::plugin::{Checked, Problem};
 
 pub(super) fn run(
     session: &mut Session<'_, '_>,
@@ -31,7 +31,7 @@ pub(super) fn run(
         ));
     }
     let files: Vec<PathBuf> = built.iter().map(|(_, file)| file.clone()).collect();
-    verdict(session.rooms.check_plugins(&session.config, &files)?)?;
+    verdict(&session.rooms.check_plugins(&session.config, &files)?)?;
     let into = into.unwrap_or(dir);
     fs::create_dir_all(&into).with_context(|| format!("cannot make {}", into.display()))?;
     let mut components = Vec::new();
@@ -100,11 +100,12 @@ fn makes_component(manifest: &toml::Table) -> bool {
 }
 
 /// Refuse what was built but cannot be served, before it gets where a runner would look at it.
-fn verdict(catalog: Catalog) -> Outcome<()> {
-    if catalog.problems.is_empty() {
+fn verdict(found: &[Result<Checked, Problem>]) -> Outcome<()> {
+    let problems = found.iter().filter_map(|one| one.as_ref().err());
+    let told: Vec<String> = problems.map(super::told).collect();
+    if told.is_empty() {
         return Ok(());
     }
-    let told: Vec<String> = catalog.problems.iter().map(super::told).collect();
     Err(Fault::failed(told.join("\n")))
 }
 
@@ -190,15 +191,14 @@ mod tests {
 
     #[test]
     fn a_component_that_cannot_be_served_is_told_at_once() {
-        assert!(verdict(Catalog::default()).is_ok());
-        let mut catalog = Catalog::default();
-        catalog.problems.push(Problem {
+        assert!(verdict(&[]).is_ok());
+        let problem = Problem {
             file: "greet.wasm".into(),
             cause: "it exports no handler".into(),
             hint: "add `export!`".into(),
             earlier_served: false,
-        });
-        let fault = verdict(catalog).unwrap_err();
+        };
+        let fault = verdict(&[Err(problem)]).unwrap_err();
         assert_eq!(fault.exit, Exit::Failed);
         let told = fault.error.unwrap().to_string();
         assert!(told.contains("greet.wasm: it exports no handler") && told.contains("export!"));

@@ -1,6 +1,7 @@
 //! `sandhog plugin`: make, build, check, list and try handlers.
 
 mod build;
+mod check;
 mod new;
 mod toolchain;
 mod trial;
@@ -40,7 +41,8 @@ pub(super) enum PluginCommand {
         #[arg(long, value_name = "DIR")]
         into: Option<PathBuf>,
     },
-    /// Say whether components can be served; exit 1 when one cannot
+    /// Say whether components can be served, and of single files what they import, ask for and are
+    /// granted; exit 1 when one cannot run
     Check {
         /// The components; when not given, all of the plugin folder
         files: Vec<PathBuf>,
@@ -75,13 +77,9 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
     match command {
         PluginCommand::New { name, path } => new::run(session, &name, path),
         PluginCommand::Build { dir, into } => build::run(session, dir, into),
-        PluginCommand::Check { files } => {
-            let catalog = if files.is_empty() {
-                folder(session)?
-            } else {
-                files.iter().try_for_each(|file| present(file))?;
-                session.rooms.check_plugins(&session.config, &files)?
-            };
+        PluginCommand::Check { files } if !files.is_empty() => check::run(session, &files),
+        PluginCommand::Check { .. } => {
+            let catalog = folder(session)?;
             show(session, &catalog)?;
             Ok(match catalog.problems.is_empty() {
                 true => Exit::Done,

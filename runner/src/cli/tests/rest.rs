@@ -122,6 +122,29 @@ fn plugins_are_checked_and_tried() {
 }
 
 #[test]
+fn a_check_shows_imports_wishes_and_grants() {
+    let desk = Desk::new();
+    let component = desk.file("a.wasm", "");
+    let checked = desk.run(&["plugin", "check", &component]);
+    for says in [
+        "serves: page\n",
+        "imports:\n  sandhog:job/enqueue@0.1.0\n",
+        "asks for:\n  [[grants.http]]\n  origin = \"https://a.b\"\n",
+        "is granted by page.toml and the ceiling: nothing\n",
+        "is not granted:\n  GET to https://a.b\n  sandhog:job/enqueue: it may enqueue",
+        "verdict: it can run, and is denied what is not granted",
+    ] {
+        assert!(
+            checked.ends(0).out.contains(says),
+            "{says}: {}",
+            checked.out
+        );
+    }
+    let checked = desk.run(&["plugin", "check", &component, "-o", "json"]);
+    assert_eq!(checked.json()[0]["missing"][0], "GET to https://a.b");
+}
+
+#[test]
 fn the_log_is_repaired_or_it_is_said_what_would_be() {
     let mut desk = Desk::new();
     let dry = desk

@@ -96,6 +96,8 @@ impl Folder {
             kinds: kinds.collect(),
             code: "scripted.cwasm".into(),
             cached: true,
+            asks: None,
+            grants: Arc::default(),
         };
         let plugins = BTreeMap::from([(plugin.name.clone(), Arc::new(plugin))]);
         *self.catalog.lock().expect("no test panics here") = Arc::new(Catalog {

@@ -5,6 +5,7 @@ use sandhog_model::{
     limits::{ATTEMPTS, DUE_AHEAD_MS},
 };
 
+use super::{denial, grants::snippet};
 use crate::plugin::{
     bytes::human_bytes,
     sandbox::{
@@ -15,14 +16,53 @@ use crate::plugin::{
 
 impl enqueue::Host for State {
     fn enqueue(&mut self, wish: enqueue::NewJob) -> Result<String, EnqueueError> {
-        let grant = &mut self.grant;
-        let bytes = quota(grant, wish.payload.len() as u64).map_err(EnqueueError::Quota)?;
         let options = Options::parse(&wish.options).map_err(EnqueueError::Invalid)?;
-        let job = accept(grant, wish, options).map_err(EnqueueError::Invalid)?;
+        let bytes = quota(&self.grant, wish.payload.len() as u64);
+        let job = accept(&self.grant, wish, options).map_err(EnqueueError::Invalid)?;
         let id = job.id;
-        grant.children.push(grant.services.complete(job));
-        grant.children_bytes = bytes;
+        let job = self.grant.services.complete(job);
+        self.may_enqueue(&job.queue)?;
+        self.grant.children_bytes = bytes.map_err(EnqueueError::Quota)?;
+        self.grant.children.push(job);
         Ok(id.text())
+    }
+}
+
+/// The header that says how many jobs lie between a job and one from outside. Only the host
+/// writes it on jobs that jobs enqueue.
+const DEPTH: &str = "sandhog-depth";
+
+/// How many jobs lie between a job with these headers and one from outside.
+pub(crate) fn depth(headers: &[(String, String)]) -> u32 {
+    let found = headers.iter().find(|(key, _)| key == DEPTH);
+    found.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
+}
+
+impl State {
+    fn may_enqueue(&self, queue: &str) -> Result<(), EnqueueError> {
+        let grant = &self.grant;
+        let allowed = grant.grants.enqueue.as_ref();
+        let Some(allowed) = allowed.filter(|allowed| allowed.allows(queue)) else {
+            let what = format!("to enqueue into queue {queue}");
+            let lines = snippet::enqueue(queue);
+            denial::log(
+                &self.journal,
+                &grant.plugin,
+                &what,
+                &lines,
+                &grant.grants.cuts,
+            );
+            return Err(EnqueueError::Denied(format!(
+                "it is not granted to enqueue into queue {queue}; the job's log says how to grant it"
+            )));
+        };
+        if grant.depth >= allowed.depth {
+            return Err(EnqueueError::Quota(format!(
+                "jobs may enqueue jobs {} deep, and this one is at depth {} (`depth` of `enqueue` in {}.toml)",
+                allowed.depth, grant.depth, grant.plugin
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -32,13 +72,16 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
     let now = grant.services.wall();
     let has_queue = options.queue.is_some();
     let has_type = !wish.content_type.is_empty();
+    let mut headers = wish.headers;
+    headers.retain(|(key, _)| !key.eq_ignore_ascii_case(DEPTH));
+    headers.push((DEPTH.into(), grant.depth.saturating_add(1).to_string()));
     let wish = NewJob {
         kind: wish.kind,
         queue: options.queue,
         priority: options.priority,
         payload: wish.payload,
         content_type: has_type.then_some(wish.content_type),
-        headers: wish.headers,
+        headers,
         due: options.delay_ms.map(|ms| now.plus(ms)),
         retry: RetryPolicy {
             max_attempts: options.max_attempts,
@@ -61,18 +104,19 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
 
 /// The payload bytes of all children with this one, when the attempt's caps allow it.
 fn quota(grant: &Grant, more: u64) -> Result<u64, String> {
-    let limits = &grant.limits;
-    if grant.children.len() as u64 >= limits.children {
+    let (limits, granted) = (&grant.limits, grant.grants.enqueue.as_ref());
+    let jobs = granted.map_or(0, |granted| granted.jobs.min(limits.children));
+    if grant.children.len() as u64 >= jobs {
         return Err(format!(
-            "an attempt may enqueue {} jobs, and this one did",
-            limits.children
+            "an attempt may enqueue {jobs} jobs, and this one did"
         ));
     }
+    let most = granted.map_or(0, |granted| granted.bytes.min(limits.children_bytes));
     let bytes = grant.children_bytes.saturating_add(more);
-    if bytes > limits.children_bytes {
+    if bytes > most {
         return Err(format!(
             "the payloads of an attempt's new jobs may be {} in all, and this one would make them {}",
-            human_bytes(limits.children_bytes),
+            human_bytes(most),
             human_bytes(bytes)
         ));
     }

@@ -4,9 +4,25 @@
 
 mod config;
 mod context;
+mod denial;
 mod enqueue;
+pub(crate) mod files;
+pub(crate) mod grants;
+pub(crate) mod http;
 mod log;
+mod outside;
 mod progress;
+mod secrets;
+mod signing;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use enqueue::depth;
+pub use grants::{
+    Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, SecretRule, SecretSource,
+    as_toml as grants_as_toml, parse as parse_grants,
+};
+pub use outside::Outside;
 
 use super::sandbox::{bindings::sandhog::job::types, state::State};
 

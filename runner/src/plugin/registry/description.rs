@@ -6,7 +6,7 @@ use sandhog_model::{JobId, KindDefaults, NewJob, RetryPolicy, UnixMs};
 use serde::Deserialize;
 
 use super::Fault;
-use crate::plugin::KindInfo;
+use crate::plugin::{Grants, KindInfo, capabilities::grants};
 
 /// Longest description, in bytes.
 pub(crate) const DESCRIPTION_BYTES: usize = 64 << 10;
@@ -15,15 +15,25 @@ pub(crate) const DESCRIPTION_BYTES: usize = 64 << 10;
 pub(crate) struct Description {
     pub(crate) sdk: String,
     pub(crate) kinds: Vec<KindInfo>,
+    /// What its handlers wish to be granted.
+    pub(crate) asks: Option<Grants>,
 }
 
-// Fields a later schema adds are ignored; so is what the handlers wish to be granted, for now.
+// Fields a later schema adds are ignored.
 #[derive(Deserialize)]
 struct Raw {
     schema: u32,
     sdk: Option<RawSdk>,
     #[serde(default)]
     kinds: Vec<RawKind>,
+    #[serde(default)]
+    requires: RawRequires,
+}
+
+#[derive(Deserialize, Default)]
+struct RawRequires {
+    /// In the form of a `NAME.toml`.
+    grants: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +100,15 @@ pub(crate) fn parse(text: &str) -> Result<Description, Fault> {
         || "unknown".to_owned(),
         |sdk| format!("{} {}", sdk.name, sdk.version).trim().to_owned(),
     );
-    Ok(Description { sdk, kinds })
+    let asks = match &raw.requires.grants {
+        None => None,
+        Some(text) => Some(grants::parse(text).map_err(|why| {
+            bad(format!(
+                "what it wishes to be granted cannot be read: {why}"
+            ))
+        })?),
+    };
+    Ok(Description { sdk, kinds, asks })
 }
 
 fn kind_info(raw: RawKind) -> Result<KindInfo, Fault> {

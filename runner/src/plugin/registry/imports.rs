@@ -9,11 +9,14 @@ use super::Fault;
 
 /// What is offered: a package, and the versions that link to it (within 0.x, a minor version is a
 /// track of its own).
-const OFFERED: [(&str, &[&str]); 7] = [
+const OFFERED: [(&str, &[&str]); 8] = [
     (
         "sandhog:job",
-        &["types", "context", "log", "progress", "enqueue", "config"],
+        &[
+            "types", "context", "log", "progress", "enqueue", "config", "signing",
+        ],
     ),
+    ("wasi:http", &["types", "outgoing-handler"]),
     ("wasi:cli", &[]),
     ("wasi:io", &[]),
     ("wasi:clocks", &[]),
@@ -30,7 +33,7 @@ pub(crate) fn link_fault(engine: &Engine, component: &Component, refused: &str) 
         .imports(engine)
         .filter_map(|(name, _)| missing(name))
         .collect();
-    let hint = "this host offers sandhog:job@0.1 and wasi:cli, io, clocks, random, filesystem and sockets @0.2: build with the matching SDK, and without what it does not offer";
+    let hint = "this host offers sandhog:job@0.1 and wasi:cli, io, clocks, random, filesystem, sockets and http (outgoing) @0.2: build with the matching SDK, and without what it does not offer";
     if missing.is_empty() {
         Fault::new(format!("its imports do not fit: {refused}"), hint)
     } else {
@@ -112,8 +115,8 @@ mod tests {
             Some("wasi:cli/stdout@0.3.0 (this host has wasi:cli@0.2)")
         );
         assert_eq!(
-            missing("wasi:http/outgoing-handler@0.2.0").as_deref(),
-            Some("wasi:http/outgoing-handler@0.2.0")
+            missing("wasi:http/incoming-handler@0.2.0").as_deref(),
+            Some("wasi:http/incoming-handler@0.2.0")
         );
     }
 }

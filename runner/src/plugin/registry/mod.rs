@@ -7,6 +7,7 @@
 mod cache;
 mod description;
 mod folder;
+mod grants;
 mod imports;
 mod preamble;
 mod shelf;
@@ -30,12 +31,12 @@ use thiserror::Error;
 use tokio::sync::watch as notice;
 
 use super::{
-    Catalog, Plugins,
+    Catalog, Ceilings, Plugins,
     sandbox::{SandboxOptions, engines::Engines},
 };
 
 pub use cache::CacheError;
-pub use trial::{Trial, Tried, check, run_once};
+pub use trial::{Checked, Trial, Tried, check, run_once};
 
 /// What the registry watches and where it keeps its code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct RegistryOptions {
     pub max_file: u64,
     /// What the workers' sandboxes are built for: what cannot run there is refused at load.
     pub sandbox: SandboxOptions,
+    /// What plugins may be granted.
+    pub ceilings: Arc<Ceilings>,
 }
 
 impl RegistryOptions {
@@ -63,6 +66,7 @@ impl RegistryOptions {
             poll: Duration::from_millis(200),
             max_file: 64 << 20,
             sandbox: SandboxOptions::default(),
+            ceilings: Arc::default(),
         }
     }
 }

@@ -12,13 +12,14 @@ use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Token, UnixMs};
 use super::{
     Fault, RegistryError,
     folder::{self, Reading},
+    grants,
     workshop::Workshop,
 };
 use crate::{
     clock::{Clock, SystemClock},
     entropy::{Entropy, SystemEntropy},
     plugin::{
-        AttemptRequest, Host, Limits, Live, Plugin, Problem, Report, Services,
+        AttemptRequest, Ceilings, Host, Limits, Live, Outside, Plugin, Problem, Report, Services,
         sandbox::{SandboxOptions, WasmHost, engines::Engines},
     },
 };
@@ -44,6 +45,10 @@ pub struct Trial {
     /// The operator's wall time for the kind in milliseconds. When `None` it is what the handler
     /// proposes, then what the limits say.
     pub timeout_ms: Option<u64>,
+    /// What the operator lets plugins be granted; the component's own file lies beside it.
+    pub ceilings: Arc<Ceilings>,
+    /// What it reaches outside of the sandbox.
+    pub outside: Arc<Outside>,
     /// The settings it may ask for.
     pub config: BTreeMap<String, String>,
     /// What others may see and do while it runs.
@@ -61,9 +66,22 @@ pub struct Tried {
 
 /// Everything the registry would look at in a file: what it is when it can be served. Compiles each
 /// time; the code is thrown away, so `Plugin::code` is gone when this returns.
-pub fn check(file: &Path) -> Result<Plugin, Problem> {
+pub fn check(file: &Path, ceilings: &Ceilings) -> Result<Checked, Problem> {
     let bench = Bench::set_up(file, &SandboxOptions::default())?;
-    bench.make(file)
+    let mut plugin = bench.make(file)?;
+    plugin.grants = Arc::new(grants::beside(file, ceilings)?);
+    let imports = bench.workshop.imports(&plugin);
+    let imports = imports.map_err(|fault| problem(file, fault))?;
+    Ok(Checked { plugin, imports })
+}
+
+/// A component that was looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    /// What it is, asks for and is granted.
+    pub plugin: Plugin,
+    /// The interfaces it imports, with their versions.
+    pub imports: Vec<String>,
 }
 
 /// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
@@ -76,7 +94,8 @@ pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
             .max(SandboxOptions::default().max_memory),
     };
     let bench = Bench::set_up(&trial.file, &options)?;
-    let plugin = bench.make(&trial.file)?;
+    let mut plugin = bench.make(&trial.file)?;
+    plugin.grants = Arc::new(grants::beside(&trial.file, &trial.ceilings)?);
     let problem = |fault| problem(&trial.file, fault);
     let Some(info) = plugin.kinds.iter().find(|info| info.kind == trial.kind) else {
         let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
@@ -86,7 +105,9 @@ pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
         )));
     };
     let broken = |why: String| problem(Fault::new(why, "this is a fault of the machine"));
-    let host = WasmHost::new(&options, Arc::clone(&bench.engines)).map_err(broken)?;
+    let host = WasmHost::new(&options, Arc::clone(&bench.engines))
+        .map_err(broken)?
+        .reaching(Arc::clone(&trial.outside));
     let services = Arc::new(OneJob::default());
     let id = services.mint();
     let now = services.wall();

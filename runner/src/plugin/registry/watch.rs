@@ -14,6 +14,7 @@ use std::{
 use super::{
     Fault, RegistryError, RegistryOptions, Shared,
     folder::{self, Reading, Sighting},
+    grants::GrantFiles,
     shelf::Shelf,
     workshop::Workshop,
 };
@@ -26,6 +27,7 @@ pub(crate) struct Watcher {
     options: RegistryOptions,
     workshop: Workshop,
     shelf: Shelf,
+    grants: GrantFiles,
     /// The folder at the last look.
     seen: BTreeMap<String, Sighting>,
     shared: Arc<Shared>,
@@ -47,6 +49,7 @@ impl Watcher {
         }
         let workshop = Workshop::open(&options.cache_dir, &options.sandbox, engines, false)?;
         Ok(Self {
+            grants: GrantFiles::new(Arc::clone(&options.ceilings)),
             options,
             workshop,
             shelf: Shelf::default(),
@@ -139,7 +142,9 @@ impl Watcher {
         }
         let seen = &self.seen;
         self.shelf.keep_only(|name| seen.contains_key(name));
-        self.shared.swap(self.shelf.catalog());
+        let mut catalog = self.shelf.catalog();
+        settled &= self.grants.apply(&self.options.plugins_dir, &mut catalog);
+        self.shared.swap(catalog);
         Ok(settled)
     }
 

@@ -95,6 +95,8 @@ impl Workshop {
             sdk: description.sdk,
             kinds: description.kinds,
             cached,
+            asks: description.asks.map(Arc::new),
+            grants: Arc::default(),
         };
         let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
         tracing::info!(
@@ -150,6 +152,22 @@ impl Workshop {
         Ok(description)
     }
 
+    /// The names of what a plugin made here imports.
+    pub(crate) fn imports(&self, plugin: &Plugin) -> Result<Vec<String>, Fault> {
+        // SAFETY: the code lies in the cache of this workshop, which wrote it from an engine with
+        // these settings.
+        let component = unsafe { Component::deserialize_file(&self.engine, &plugin.code) };
+        let component = component.map_err(|error| {
+            Fault::new(
+                format!("its code cannot be loaded: {error:#}"),
+                "this is a fault of the machine, not of the file",
+            )
+        })?;
+        let ty = component.component_type();
+        let names = ty.imports(&self.engine).map(|(name, _)| name.to_owned());
+        Ok(names.collect())
+    }
+
     fn link(&self, component: &Component) -> Result<HandlerPluginPre<State>, Fault> {
         let linked = self
             .linker
@@ -179,9 +197,15 @@ impl Workshop {
             services: Arc::new(Nothing),
             children: Vec::new(),
             children_bytes: 0,
+            plugin: String::new(),
+            grants: Arc::default(),
+            outside: Arc::default(),
+            depth: 0,
         };
         let stop = Stop::new(Arc::new(Live::default()), DESCRIBE_MS);
-        let mut store = store(&self.engine, State::new(stop, grant));
+        let state = State::new(stop, grant)
+            .map_err(|why| Fault::new(why, "this is a fault of the machine, not of the file"))?;
+        let mut store = store(&self.engine, state);
         let host_info = description::host_info();
         let end = self
             .runtime

@@ -19,13 +19,16 @@ use super::{
     run::{End, store, unwinding, visit},
     state::{Grant, State, Stop},
 };
-use crate::plugin::{AttemptRequest, Host, HostFactory, Plugin, Report, Services};
+use crate::plugin::{
+    AttemptRequest, Host, HostFactory, Outside, Plugin, Report, Services, capabilities::depth,
+};
 
 /// Makes the hosts of all worker threads, and keeps their clock.
 #[derive(Debug)]
 pub struct WasmHostFactory {
     options: SandboxOptions,
     engines: Arc<Engines>,
+    outside: Arc<Outside>,
 }
 
 /// A worker thread's host: its own engine and pool, and the components it has linked.
@@ -34,6 +37,7 @@ pub struct WasmHost {
     linker: Linker<State>,
     /// By plugin name, so that a replaced component's code is let go.
     linked: RefCell<HashMap<String, Linked>>,
+    outside: Arc<Outside>,
     // Its clock runs as long as someone holds it.
     _engines: Arc<Engines>,
 }
@@ -49,12 +53,21 @@ impl WasmHostFactory {
         Ok(Self {
             options,
             engines: Engines::start()?,
+            outside: Arc::default(),
         })
+    }
+
+    /// With what its guests reach outside of the sandbox.
+    #[must_use]
+    pub fn reaching(mut self, outside: Arc<Outside>) -> Self {
+        self.outside = outside;
+        self
     }
 
     /// A host for the calling thread. The error is for a person.
     pub fn wasm_host(&self) -> Result<WasmHost, String> {
-        WasmHost::new(&self.options, Arc::clone(&self.engines))
+        let host = WasmHost::new(&self.options, Arc::clone(&self.engines))?;
+        Ok(host.reaching(Arc::clone(&self.outside)))
     }
 }
 
@@ -103,8 +116,15 @@ impl WasmHost {
             linker: linker(&engine)?,
             engine,
             linked: RefCell::default(),
+            outside: Arc::default(),
             _engines: engines,
         })
+    }
+
+    /// With what its guests reach outside of the sandbox.
+    pub(crate) fn reaching(mut self, outside: Arc<Outside>) -> Self {
+        self.outside = outside;
+        self
     }
 
     async fn attempt(&self, request: AttemptRequest, services: Arc<dyn Services>) -> Report {
@@ -120,17 +140,19 @@ impl WasmHost {
                     digest = plugin.digest,
                     "cannot load the plugin's code: {why}"
                 );
-                attempt.ended_at = services.wall().max(attempt.started_at);
-                return Report {
-                    outcome: Outcome::NotRun(Waiting::PluginInvalid),
-                    attempt,
-                    children: Vec::new(),
-                };
+                return not_run(attempt, &services);
             }
         };
-        let (job, grant) = hand_over(request, &services);
+        let (job, grant) = hand_over(request, &services, &self.outside);
         let kind = job.kind.clone();
-        let mut store = store(&self.engine, State::new(stop, grant));
+        let state = match State::new(stop, grant) {
+            Ok(state) => state,
+            Err(why) => {
+                tracing::warn!(plugin = plugin.name, "cannot give what is granted: {why}");
+                return not_run(attempt, &services);
+            }
+        };
+        let mut store = store(&self.engine, state);
         let end = visit(&mut store, &linked, async |instance, store| {
             instance
                 .sandhog_job_handler()
@@ -191,8 +213,22 @@ impl fmt::Debug for WasmHost {
     }
 }
 
+/// The plugin cannot be run as it is now: the job waits.
+fn not_run(mut attempt: Attempt, services: &Arc<dyn Services>) -> Report {
+    attempt.ended_at = services.wall().max(attempt.started_at);
+    Report {
+        outcome: Outcome::NotRun(Waiting::PluginInvalid),
+        attempt,
+        children: Vec::new(),
+    }
+}
+
 /// The job as the guest sees it, and what the guest may do for it.
-fn hand_over(request: AttemptRequest, services: &Arc<dyn Services>) -> (handler::Job, Grant) {
+fn hand_over(
+    request: AttemptRequest,
+    services: &Arc<dyn Services>,
+    outside: &Arc<Outside>,
+) -> (handler::Job, Grant) {
     let job = request.job;
     let grant = Grant {
         job: job.id,
@@ -201,6 +237,10 @@ fn hand_over(request: AttemptRequest, services: &Arc<dyn Services>) -> (handler:
         services: Arc::clone(services),
         children: Vec::new(),
         children_bytes: 0,
+        plugin: request.plugin.name.clone(),
+        grants: Arc::clone(&request.plugin.grants),
+        depth: depth(&job.headers),
+        outside: Arc::clone(outside),
         limits: request.limits,
     };
     let id = job.id.text();

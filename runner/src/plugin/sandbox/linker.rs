@@ -6,12 +6,15 @@ use wasmtime::{
 };
 
 use super::{bindings::HandlerPlugin, state::State};
+use crate::plugin::capabilities::files;
 
-/// Everything this host offers: the contract's interfaces, and WASI 0.2 without HTTP. Sockets and
-/// files are there, as some languages import them unasked; using them is refused at run time.
+/// Everything this host offers: the contract's interfaces, and WASI 0.2 with outgoing HTTP. Sockets
+/// and files are there, as some languages import them unasked; using them is refused at run time.
 pub(crate) fn linker(engine: &Engine) -> Result<Linker<State>, String> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)
+        .and_then(|()| files::add_to_linker(&mut linker))
+        .and_then(|()| wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker))
         .and_then(|()| {
             HandlerPlugin::add_to_linker::<_, HasSelf<State>>(&mut linker, |state| state)
         })

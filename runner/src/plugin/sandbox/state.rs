@@ -7,21 +7,34 @@ use std::{
 };
 
 use sandhog_model::{Job, JobId, LogSource, Token};
+use wasmtime_wasi::filesystem::WasiFilesystemCtxView;
 use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::{WasiHttpCtx, WasiHttpCtxView, WasiHttpView};
 
 use super::{journal::Journal, meter::Meter, streams::Stream};
-use crate::plugin::{Limits, Live, Services};
+use crate::plugin::{
+    Grants, Limits, Live, Outside, Services,
+    capabilities::{
+        files::{self, Files, Full, Scratch},
+        http::Http,
+    },
+};
 
 /// Handles to host resources (streams, pollables, directories) a guest may hold at a time.
 const HANDLES: usize = 4_096;
 /// Random bytes a guest may ask for in one call.
 const RANDOM_BYTES: u64 = 1 << 20;
+/// Bytes of one set of header fields, the host's own bookkeeping included.
+const FIELD_BYTES: usize = 64 << 10;
 /// Longest time before its deadline in which an attempt is told to end.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The data of an attempt's store.
 pub(crate) struct State {
     wasi: WasiCtx,
+    scratch: Option<Scratch>,
+    http: Http,
+    http_bounds: WasiHttpCtx,
     table: ResourceTable,
     pub(crate) meter: Meter,
     pub(crate) stop: Stop,
@@ -57,6 +70,12 @@ pub(crate) struct Grant {
     pub(crate) services: Arc<dyn Services>,
     pub(crate) children: Vec<Job>,
     pub(crate) children_bytes: u64,
+    /// Name of the plugin, for what is said of its grants.
+    pub(crate) plugin: String,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) outside: Arc<Outside>,
+    /// How many jobs lie between this one and one from outside.
+    pub(crate) depth: u32,
 }
 
 impl Stop {
@@ -98,14 +117,25 @@ impl Stop {
 }
 
 impl State {
-    /// A state whose guest has closed input, captured output, and nothing else of the machine.
-    pub(crate) fn new(stop: Stop, grant: Grant) -> Self {
+    /// A state whose guest has closed input, captured output, and of the machine what it is granted.
+    /// The error is for a person.
+    pub(crate) fn new(stop: Stop, grant: Grant) -> Result<Self, String> {
         let journal = Journal::new(Arc::clone(&stop.live), stop.started, grant.limits.log);
         let stream = |source| Stream {
             journal: Arc::clone(&journal),
             source,
         };
-        let wasi = WasiCtxBuilder::new()
+        let mut builder = WasiCtxBuilder::new();
+        for (key, value) in &grant.grants.env {
+            builder.env(key, value);
+        }
+        let root = grant.outside.scratch.as_deref();
+        let full = Full {
+            journal: Arc::clone(&journal),
+            plugin: grant.plugin.clone(),
+        };
+        let scratch = files::prepare(&grant.grants, root, full, &mut builder)?;
+        let wasi = builder
             .stdout(stream(LogSource::Stdout))
             .stderr(stream(LogSource::Stderr))
             .max_random_size(RANDOM_BYTES)
@@ -115,13 +145,35 @@ impl State {
             .build();
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
-        Self {
+        let mut http_bounds = WasiHttpCtx::new();
+        http_bounds.set_field_size_limit(FIELD_BYTES);
+        Ok(Self {
             wasi,
+            scratch,
+            http: Http::new(
+                grant.plugin.clone(),
+                Arc::clone(&grant.grants),
+                Arc::clone(&grant.outside),
+                Arc::clone(&journal),
+                stop.deadline,
+            ),
+            http_bounds,
             table,
             meter: Meter::new(grant.limits.memory, grant.limits.table_elements),
             stop,
             grant,
             journal,
+        })
+    }
+
+    /// Its files, within its quota.
+    pub(crate) fn files(&mut self) -> Files<'_> {
+        Files {
+            view: WasiFilesystemCtxView {
+                ctx: self.wasi.filesystem(),
+                table: &mut self.table,
+            },
+            scratch: self.scratch.as_mut(),
         }
     }
 }
@@ -131,6 +183,16 @@ impl WasiView for State {
         WasiCtxView {
             ctx: &mut self.wasi,
             table: &mut self.table,
+        }
+    }
+}
+
+impl WasiHttpView for State {
+    fn http(&mut self) -> WasiHttpCtxView<'_> {
+        WasiHttpCtxView {
+            hooks: &mut self.http,
+            table: &mut self.table,
+            ctx: &mut self.http_bounds,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! that is missing or no number counts as its default.
 
 mod memory;
+mod outside;
 mod verdicts;
 mod view;
 mod violent;
@@ -33,6 +34,13 @@ sandhog_sdk::export!(
     memory::huge,
     memory::peek,
     memory::poison,
+    outside::scratch,
+    outside::stretch,
+    outside::hoard,
+    outside::read,
+    outside::variable,
+    outside::fetch,
+    outside::sign,
     view::headers,
     view::config,
     view::progress,

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::{component, hand_made};
 use crate::plugin::{
-    Limits, Live, Problem, Trial, check,
+    Ceilings, Checked, Limits, Live, Problem, Trial, check,
     registry::workshop_for_tests,
     run_once,
     sandbox::{
@@ -20,7 +20,7 @@ fn problem(bytes: &[u8]) -> Problem {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("some.wasm");
     fs::write(&file, bytes).unwrap();
-    check(&file).unwrap_err()
+    check(&file, &Ceilings::default()).unwrap_err()
 }
 
 #[test]
@@ -125,9 +125,13 @@ fn every_cut_of_a_component_is_refused_and_nothing_breaks() {
     }
 }
 
+fn checked(path: &str) -> Checked {
+    check(&guest(path), &Ceilings::default()).unwrap()
+}
+
 #[test]
 fn the_real_guest_says_what_it_serves() {
-    let plugin = check(&guest("tests/guests/misbehave.wasm")).unwrap();
+    let plugin = checked("tests/guests/misbehave.wasm").plugin;
     assert!(plugin.sdk.starts_with("sandhog-sdk "));
     assert_eq!(plugin.name, "misbehave");
     assert!(plugin.kinds.iter().any(|info| info.kind == "retry-after"));
@@ -135,16 +139,26 @@ fn the_real_guest_says_what_it_serves() {
 
 #[test]
 fn the_sample_plugins_load() {
-    for name in ["thumbnail", "table", "page"] {
-        let plugin = check(&guest(&format!("plugins/{name}.wasm"))).unwrap();
+    for name in ["thumbnail", "table", "page", "webhook"] {
+        let Checked { plugin, imports } = checked(&format!("plugins/{name}.wasm"));
         assert_eq!(plugin.kinds[0].kind, name);
+        let reaches = |name: &str| imports.iter().any(|import| import.starts_with(name));
+        // A component imports what it calls, and no more.
+        assert_eq!(reaches("wasi:http/outgoing-handler@"), name == "webhook");
+        assert_eq!(reaches("sandhog:job/signing@"), name == "webhook");
+        assert_eq!(plugin.asks.is_some(), name == "webhook");
     }
 }
 
 #[test]
 fn one_attempt_runs_without_folder_or_store() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("misbehave.wasm");
+    fs::copy(guest("tests/guests/misbehave.wasm"), &file).unwrap();
+    let grants = "[grants]\nenqueue = { queues = [\"default\"] }\n";
+    fs::write(dir.path().join("misbehave.toml"), grants).unwrap();
     let trial = |kind: &str| Trial {
-        file: guest("tests/guests/misbehave.wasm"),
+        file: file.clone(),
         kind: kind.into(),
         payload: b"hello".to_vec(),
         content_type: Some("text/plain".into()),
@@ -153,6 +167,8 @@ fn one_attempt_runs_without_folder_or_store() {
         timeout_ms: None,
         config: std::collections::BTreeMap::new(),
         live: Arc::new(Live::default()),
+        ceilings: Arc::default(),
+        outside: Arc::default(),
     };
     let report = run_once(trial("echo")).unwrap().report;
     let Outcome::Completed(output) = report.outcome else {

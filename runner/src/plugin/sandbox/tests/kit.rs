@@ -15,8 +15,8 @@ use std::{
 use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Token, UnixMs};
 
 use crate::plugin::{
-    AttemptRequest, Host, Limits, Live, Plugin, Report, SandboxOptions, Services, WasmHost,
-    WasmHostFactory, registry::workshop_for_tests, sandbox::engines::Engines,
+    AttemptRequest, Ceilings, Grants, Host, Limits, Live, Outside, Plugin, Report, SandboxOptions,
+    Services, WasmHost, WasmHostFactory, registry::workshop_for_tests, sandbox::engines::Engines,
 };
 
 /// A host on this thread with one plugin, and the services its guests get.
@@ -52,6 +52,14 @@ impl Rig {
                 .build()
                 .unwrap(),
         }
+    }
+
+    /// With what its guest is granted by a file, under a ceiling.
+    pub(crate) fn granting(mut self, toml: &str, ceilings: &Ceilings) -> Self {
+        let asked = crate::plugin::capabilities::grants::parse(toml).unwrap();
+        Arc::make_mut(&mut self.plugin).grants = Arc::new(ceilings.bound("misbehave", &asked));
+        self.host = self.host.reaching(Outside::new(ceilings, None, None));
+        self
     }
 
     pub(crate) fn request(&self, kind: &str, headers: &[(&str, &str)]) -> AttemptRequest {
@@ -196,9 +204,17 @@ fn misbehave() -> Plugin {
     let file = guest("tests/guests/misbehave.wasm");
     let engines = Engines::start().unwrap();
     let bytes = fs::read(&file).unwrap();
-    workshop_for_tests(&shared_cache(), &engines)
+    let mut plugin = workshop_for_tests(&shared_cache(), &engines)
         .make("misbehave", &file, &bytes)
-        .unwrap()
+        .unwrap();
+    plugin.grants = grants("[grants]\nenqueue = { queues = [\"*\"] }\n");
+    plugin
+}
+
+/// Grants as a file states them, under the default ceiling.
+pub(crate) fn grants(toml: &str) -> Arc<Grants> {
+    let asked = crate::plugin::capabilities::grants::parse(toml).unwrap();
+    Arc::new(Ceilings::default().bound("misbehave", &asked))
 }
 
 /// A plugin straight from component text, past the registry and its `describe`.
@@ -217,6 +233,8 @@ pub(crate) fn unchecked(dir: &Path, text: &str) -> Plugin {
         kinds: Vec::new(),
         code,
         cached: false,
+        asks: None,
+        grants: Arc::default(),
     }
 }
 

@@ -1,0 +1,137 @@
+//! `sandhog plugin check FILE`: what a component is, asks for, is granted, and whether it can run.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use serde_json::{Value, json};
+
+use super::{present, told};
+use crate::{
+    cli::{
+        exit::{Exit, Outcome},
+        session::Session,
+        shapes, text,
+    },
+    plugin::{Checked, Grants, Problem, grants_as_toml},
+};
+
+/// Interfaces that are of no use without a grant, and what they are for.
+const NEED_GRANTS: [(&str, &str, fn(&Grants) -> bool); 3] = [
+    (
+        "wasi:http/outgoing-handler",
+        "it may send requests, and no origin is granted",
+        |grants| !grants.http.is_empty(),
+    ),
+    (
+        "sandhog:job/enqueue",
+        "it may enqueue jobs, and no queue is granted",
+        |grants| grants.enqueue.is_some(),
+    ),
+    (
+        "sandhog:job/signing",
+        "it may sign, and no secret is granted for that",
+        |grants| grants.secrets.iter().any(|secret| secret.sign),
+    ),
+];
+
+pub(super) fn run(session: &mut Session<'_, '_>, files: &[PathBuf]) -> Outcome<Exit> {
+    files.iter().try_for_each(|file| present(file))?;
+    let found = session.rooms.check_plugins(&session.config, files)?;
+    if session.is_json() {
+        let shapes = found.iter().map(|one| match one {
+            Ok(checked) => shape(checked),
+            Err(problem) => shapes::problem(problem),
+        });
+        session.json(&Value::Array(shapes.collect()))?;
+    } else {
+        let shown: Vec<String> = found.iter().map(shown).collect();
+        session.say(shown.join("\n\n").trim_end())?;
+    }
+    Ok(match found.iter().all(Result::is_ok) {
+        true => Exit::Done,
+        false => Exit::Failed,
+    })
+}
+
+/// What it wishes for and does not get, and what it imports for nothing.
+fn missing(checked: &Checked) -> Vec<String> {
+    let plugin = &checked.plugin;
+    let asked = plugin.asks.as_deref();
+    let mut missing = asked.map_or_else(Vec::new, |asked| plugin.grants.unmet(asked));
+    missing.extend(plugin.grants.cuts.iter().cloned());
+    for (interface, why, granted) in NEED_GRANTS {
+        let imports = checked.imports.iter();
+        let imported = imports.filter_map(|name| name.split('@').next());
+        if imported.clone().any(|name| name == interface) && !granted(&plugin.grants) {
+            missing.push(format!("{interface}: {why}"));
+        }
+    }
+    missing
+}
+
+fn verdict(missing: &[String]) -> &'static str {
+    match missing.is_empty() {
+        true => "it can run",
+        false => "it can run, and is denied what is not granted",
+    }
+}
+
+fn shape(checked: &Checked) -> Value {
+    let missing = missing(checked);
+    let mut shape = shapes::plugin(&checked.plugin);
+    shape["imports"] = json!(checked.imports);
+    shape["asks"] = json!(checked.plugin.asks.as_deref().map(grants_as_toml));
+    shape["grants"] = grants_as_toml(&checked.plugin.grants).into();
+    shape["missing"] = json!(missing);
+    shape["verdict"] = verdict(&missing).into();
+    shape
+}
+
+fn shown(found: &Result<Checked, Problem>) -> String {
+    let checked = match found {
+        Ok(checked) => checked,
+        Err(problem) => return format!("{}\nverdict: it cannot run", told(problem)),
+    };
+    let plugin = &checked.plugin;
+    let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
+    let mut shown = String::new();
+    let _ = writeln!(
+        shown,
+        "{}: {}, {}, {}",
+        text::plain(&plugin.file.to_string_lossy()),
+        text::size(plugin.size),
+        plugin.digest.get(..12).unwrap_or_default(),
+        text::plain(&plugin.sdk)
+    );
+    let _ = writeln!(shown, "serves: {}", text::plain(&kinds.join(", ")));
+    part(&mut shown, "imports", &checked.imports);
+    let asks = plugin.asks.as_deref().map(grants_as_toml);
+    part(&mut shown, "asks for", &lines(&asks.unwrap_or_default()));
+    let granted = format!("is granted by {}.toml and the ceiling", plugin.name);
+    part(
+        &mut shown,
+        &granted,
+        &lines(&grants_as_toml(&plugin.grants)),
+    );
+    let missing = missing(checked);
+    if !missing.is_empty() {
+        part(&mut shown, "is not granted", &missing);
+    }
+    let _ = writeln!(shown, "verdict: {}", verdict(&missing));
+    shown
+}
+
+fn lines(toml: &str) -> Vec<String> {
+    toml.lines().map(str::to_owned).collect()
+}
+
+fn part(shown: &mut String, head: &str, lines: &[String]) {
+    if lines.is_empty() {
+        let _ = writeln!(shown, "{head}: nothing");
+        return;
+    }
+    let _ = writeln!(shown, "{head}:");
+    for line in lines {
+        let line = format!("  {}", text::plain(line));
+        let _ = writeln!(shown, "{}", line.trim_end());
+    }
+}

@@ -1,0 +1,30 @@
+//! What lies outside of the sandbox and is reached for guests: the network and the secrets.
+
+use std::{path::PathBuf, sync::Arc};
+
+use super::{grants::Ceilings, http::Client, secrets::Secrets};
+
+/// Shared by all workers of a runner.
+#[derive(Debug, Default)]
+pub struct Outside {
+    pub(crate) client: Arc<Client>,
+    pub(crate) secrets: Secrets,
+    /// Where scratch directories are made; the system's place for temporary files when `None`.
+    pub(crate) scratch: Option<PathBuf>,
+}
+
+impl Outside {
+    /// With the operator's secrets, and certificate authorities beside those of the system.
+    #[must_use]
+    pub fn new(
+        ceilings: &Ceilings,
+        ca_file: Option<PathBuf>,
+        scratch: Option<PathBuf>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            scratch,
+            client: Arc::new(Client::new(ca_file)),
+            secrets: Secrets::new(&ceilings.secrets),
+        })
+    }
+}

@@ -1,0 +1,41 @@
+//! `signing`: signatures with keys that guests never hold.
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use super::{denial, grants::snippet};
+use crate::plugin::sandbox::{
+    bindings::sandhog::job::signing::{self, SignError},
+    state::State,
+};
+
+impl signing::Host for State {
+    fn hmac_sha256(&mut self, secret: String, text: Vec<u8>) -> Result<Vec<u8>, SignError> {
+        let grant = &self.grant;
+        let may = |one: &super::grants::SecretGrant| one.sign && one.name == secret;
+        if !grant.grants.secrets.iter().any(may) {
+            let what = format!("to sign with secret {secret}");
+            let lines = snippet::secret(&secret, None, true);
+            denial::log(
+                &self.journal,
+                &grant.plugin,
+                &what,
+                &lines,
+                &grant.grants.cuts,
+            );
+            return Err(SignError::Denied(format!(
+                "it is not granted to sign with secret {secret}; the job's log says how to grant it"
+            )));
+        }
+        let key = grant.outside.secrets.value(&secret).map_err(|why| {
+            self.journal
+                .log(sandhog_model::LogLevel::Error, &why, Vec::new());
+            SignError::Unavailable(format!("secret {secret} cannot be had now"))
+        })?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(key.bytes()).map_err(|_| {
+            SignError::Unavailable(format!("secret {secret} is no key of this kind"))
+        })?;
+        mac.update(&text);
+        Ok(mac.finalize().into_bytes().to_vec())
+    }
+}
