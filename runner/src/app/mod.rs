@@ -9,11 +9,9 @@ mod settings;
 mod signals;
 mod trial;
 
-use std::path::PathBuf;
-
 use crate::{
     config::{self, Config},
-    plugin::{RegistryOptions, SandboxOptions},
+    plugin::{CacheBounds, CompileLimits, Compiler, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
         wal::{Durability, WalOptions},
@@ -59,12 +57,29 @@ fn sandbox_options(config: &Config) -> SandboxOptions {
 /// How the plugin folder is watched.
 fn registry_options(config: &Config) -> RegistryOptions {
     RegistryOptions {
+        max_file: config.plugins.max_file,
         sandbox: sandbox_options(config),
-        ..RegistryOptions::new(config.runner.plugins.clone(), cache_dir(config))
+        compiler: compiler(config),
+        cache: CacheBounds {
+            age: config.plugins.cache_age,
+            bytes: config.plugins.cache_size,
+            ..CacheBounds::default()
+        },
+        keep_versions: config.plugins.keep_versions,
+        quarantine_after: config.plugins.quarantine_after,
+        // In the data directory, out of reach of who drops plugins.
+        ..RegistryOptions::new(
+            config.runner.plugins.clone(),
+            config.runner.data.join("code"),
+            config.runner.data.join("versions"),
+        )
     }
 }
 
-/// Where native code is kept: in the data directory, out of reach of who drops plugins.
-fn cache_dir(config: &Config) -> PathBuf {
-    config.runner.data.join("code")
+/// Who compiles, and within which limits.
+fn compiler(config: &Config) -> Compiler {
+    Compiler::child(CompileLimits {
+        timeout: config.plugins.compile_timeout,
+        memory: config.plugins.compile_memory,
+    })
 }

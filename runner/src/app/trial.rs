@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use super::compiler;
 use crate::{
     cli,
     config::Config,
@@ -10,10 +11,10 @@ use crate::{
 
 /// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
 /// them a runner would take depends on its folder.
-pub(super) fn check(files: &[PathBuf]) -> Catalog {
+pub(super) fn check(config: &Config, files: &[PathBuf]) -> Catalog {
     let mut catalog = Catalog::default();
     for file in files {
-        match plugin::check(file) {
+        match plugin::check(file, compiler(config)) {
             Ok(plugin) => {
                 catalog
                     .plugins
@@ -27,7 +28,7 @@ pub(super) fn check(files: &[PathBuf]) -> Catalog {
 
 /// Run one attempt with the limits and settings the operator gives its kind.
 pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> {
-    plugin::run_once(Trial {
+    let tried = Trial {
         limits: config.limits_for(&trial.kind),
         timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
         config: (*config.handler_config(&trial.kind)).clone(),
@@ -37,5 +38,6 @@ pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> 
         payload: trial.payload,
         content_type: trial.content_type,
         headers: trial.headers,
-    })
+    };
+    plugin::run_once(tried, compiler(config))
 }

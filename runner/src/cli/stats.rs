@@ -141,6 +141,9 @@ fn running(runner: &RunnerStats) -> String {
         runner.workers.len(),
         runner.plugins
     );
+    if runner.held > 0 {
+        shown += &format!(", {} held back: `sandhog plugin ls`", runner.held);
+    }
     if runner.problems > 0 {
         shown += &format!(", {} files unusable: `sandhog plugin ls`", runner.problems);
     }

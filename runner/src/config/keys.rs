@@ -56,6 +56,8 @@ macro_rules! key {
 }
 pub(super) use key;
 
+mod plugins;
+
 const fn count(max: u64) -> Form {
     Form::Count { min: 1, max }
 }
@@ -200,6 +202,7 @@ pub(super) const TABLES: &[Table] = &[
             ),
         ],
     },
+    plugins::TABLE,
     Table {
         name: "limits",
         says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",

@@ -32,6 +32,8 @@ pub struct Config {
     pub store: StoreSettings,
     /// `[dead]`.
     pub dead: DeadSettings,
+    /// `[plugins]`.
+    pub plugins: PluginSettings,
     /// `[limits]`.
     pub limits: LimitSettings,
     /// `[kind.NAME]`, by name.
@@ -92,6 +94,39 @@ pub struct DeadSettings {
     pub max_letters: Option<u64>,
     /// How many bytes of them.
     pub max_bytes: Option<u64>,
+}
+
+/// How plugins are taken in and kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginSettings {
+    /// Largest file, in bytes.
+    pub max_file: u64,
+    /// Wall time of one compilation.
+    pub compile_timeout: Duration,
+    /// Resident memory of one compilation, in bytes.
+    pub compile_memory: u64,
+    /// Native code kept, in bytes.
+    pub cache_size: u64,
+    /// How long native code is kept that nothing uses.
+    pub cache_age: Duration,
+    /// Versions of each plugin that are kept to go back to.
+    pub keep_versions: usize,
+    /// After how many jobs in a row that break a version it is held back; never when 0.
+    pub quarantine_after: usize,
+}
+
+impl Default for PluginSettings {
+    fn default() -> Self {
+        Self {
+            max_file: 64 << 20,
+            compile_timeout: Duration::from_secs(120),
+            compile_memory: 1 << 30,
+            cache_size: 1 << 30,
+            cache_age: Duration::from_secs(30 * 24 * 60 * 60),
+            keep_versions: 5,
+            quarantine_after: 10,
+        }
+    }
 }
 
 /// What an acknowledgement waits for.
@@ -184,6 +219,7 @@ impl Default for Config {
                 max_completed: 1_000_000,
             },
             dead: DeadSettings::default(),
+            plugins: PluginSettings::default(),
             limits: LimitSettings {
                 timeout: Duration::from_millis(limits.timeout_ms),
                 memory: limits.memory,

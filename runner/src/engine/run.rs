@@ -72,6 +72,9 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: &LeasedJo
         children,
     } = host.run(request, context.services.clone()).await;
     context.live.remove(id, token);
+    context
+        .plugins
+        .ended(plugin, &leased.job.kind, id, &outcome);
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {

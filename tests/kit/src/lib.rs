@@ -2,6 +2,7 @@
 //! that do not use the runner's own code.
 
 mod answer;
+pub mod component;
 mod home;
 mod inputs;
 mod ledger;

@@ -101,16 +101,25 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
 }
 
 /// The sentence that names the kinds without a plugin, if there are any.
-fn unserved<'a>(ctx: &Ctx, kinds: impl Iterator<Item = &'a str>) -> Option<String> {
+fn unserved<'a>(ctx: &Ctx, due: impl Iterator<Item = &'a str>) -> Option<String> {
     let catalog = ctx.running.as_ref()?.catalog();
-    let missing: Vec<&str> = kinds
+    let (held, kinds): (Vec<&str>, Vec<&str>) = due
         .filter(|kind| catalog.serving(kind).is_none())
-        .collect();
-    if missing.is_empty() {
+        .partition(|kind| catalog.holding(kind).is_some());
+    if let Some((kind, (name, why))) = held
+        .first()
+        .and_then(|kind| Some((kind, catalog.holding(kind)?)))
+    {
+        return Some(format!(
+            "{kind} is served by plugin {name}, which is held back: {}; see `sandhog plugin show {name}`",
+            why.why
+        ));
+    }
+    if kinds.is_empty() {
         return None;
     }
     Some(format!(
         "no plugin serves {}: see `sandhog plugin ls`",
-        missing.join(", ")
+        kinds.join(", ")
     ))
 }

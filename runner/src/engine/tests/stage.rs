@@ -62,6 +62,8 @@ impl Clock for Leaping {
 /// The plugin folder: what it offers is set by the test.
 pub(super) struct Folder {
     catalog: Mutex<Arc<Catalog>>,
+    /// The ends that were told to it.
+    pub(super) ended: Mutex<Vec<(JobId, Outcome)>>,
     broken: AtomicBool,
     changed: watch::Sender<u64>,
 }
@@ -70,6 +72,7 @@ impl Folder {
     pub(super) fn serving(kinds: &[&str]) -> Arc<Self> {
         let folder = Self {
             catalog: Mutex::default(),
+            ended: Mutex::default(),
             broken: AtomicBool::default(),
             changed: watch::Sender::new(0),
         };
@@ -100,7 +103,7 @@ impl Folder {
         let plugins = BTreeMap::from([(plugin.name.clone(), Arc::new(plugin))]);
         *self.catalog.lock().expect("no test panics here") = Arc::new(Catalog {
             plugins,
-            problems: Vec::new(),
+            ..Catalog::default()
         });
         self.changed.send_modify(|count| *count += 1);
     }
@@ -114,6 +117,12 @@ impl Plugins for Folder {
 
     fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    fn ended(&self, plugin: &Plugin, _: &str, job: JobId, outcome: &Outcome) {
+        assert_eq!(plugin.name, "scripted");
+        let mut ended = self.ended.lock().expect("no test panics here");
+        ended.push((job, outcome.clone()));
     }
 }
 

@@ -10,9 +10,10 @@ use std::{
 use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Token, UnixMs};
 
 use super::{
-    Fault, RegistryError,
+    Compiler, Fault, RegistryError,
     folder::{self, Reading},
-    workshop::Workshop,
+    halt::Halt,
+    workshop::{NotMade, Workshop},
 };
 use crate::{
     clock::{Clock, SystemClock},
@@ -60,14 +61,14 @@ pub struct Tried {
 }
 
 /// Everything the registry would look at in a file: what it is when it can be served. Compiles each
-/// time; the code is thrown away, so `Plugin::code` is gone when this returns.
-pub fn check(file: &Path) -> Result<Plugin, Problem> {
-    let bench = Bench::set_up(file, &SandboxOptions::default())?;
+/// time; no code is kept on disk.
+pub fn check(file: &Path, compiler: Compiler) -> Result<Plugin, Problem> {
+    let bench = Bench::set_up(file, &SandboxOptions::default(), compiler)?;
     bench.make(file)
 }
 
 /// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
-pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
+pub fn run_once(trial: Trial, compiler: Compiler) -> Result<Tried, Problem> {
     let options = SandboxOptions {
         slots: 1,
         max_memory: trial
@@ -75,7 +76,7 @@ pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
             .memory
             .max(SandboxOptions::default().max_memory),
     };
-    let bench = Bench::set_up(&trial.file, &options)?;
+    let bench = Bench::set_up(&trial.file, &options, compiler)?;
     let plugin = bench.make(&trial.file)?;
     let problem = |fault| problem(&trial.file, fault);
     let Some(info) = plugin.kinds.iter().find(|info| info.kind == trial.kind) else {
@@ -141,7 +142,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn set_up(file: &Path, options: &SandboxOptions) -> Result<Self, Problem> {
+    fn set_up(file: &Path, options: &SandboxOptions, compiler: Compiler) -> Result<Self, Problem> {
         let broken = |why: String| {
             problem(
                 file,
@@ -153,7 +154,7 @@ impl Bench {
             .tempdir()
             .map_err(|error| broken(format!("cannot make a directory for its code: {error}")))?;
         let engines = Engines::start().map_err(broken)?;
-        let workshop = Workshop::open(cache.path(), options, &engines, true)
+        let workshop = Workshop::open(cache.path(), options, &engines, compiler, Halt::default())
             .map_err(|error: RegistryError| broken(error.to_string()))?;
         Ok(Self {
             workshop,
@@ -167,7 +168,13 @@ impl Bench {
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let found = match folder::read(file, None, MAX_FILE) {
-            Reading::Whole(bytes) => self.workshop.make(&name, file, &bytes),
+            Reading::Whole(bytes) => {
+                let made = self.workshop.make(&name, file, &bytes);
+                made.map_err(|why| match why {
+                    NotMade::Fault(fault) => fault,
+                    NotMade::Halted => Fault::passing("it was not compiled", "try again"),
+                })
+            }
             Reading::Faulty(fault) => Err(fault),
             Reading::Unsettled => Err(Fault::new(
                 "the file is being written",

@@ -127,6 +127,12 @@ impl fmt::Debug for Engines {
     }
 }
 
+/// An engine that only compiles: it has no pool, and what it makes any engine here can load.
+pub(crate) fn compile_only(parallel: bool) -> Result<Engine, String> {
+    Engine::new(settings().parallel_compilation(parallel))
+        .map_err(|error| format!("cannot set up the compiler: {error:#}"))
+}
+
 fn tick(engines: &Weak<Engines>) {
     loop {
         thread::sleep(TICK);

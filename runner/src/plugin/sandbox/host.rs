@@ -6,10 +6,7 @@ use std::{
 };
 
 use sandhog_model::{Attempt, Failure, Outcome, Waiting};
-use wasmtime::{
-    Engine, Store,
-    component::{Component, Linker},
-};
+use wasmtime::{Engine, Store, component::Linker};
 
 use super::{
     bindings::{HandlerPluginPre, exports::sandhog::job::handler},
@@ -115,11 +112,14 @@ impl WasmHost {
         let linked = match self.link(&plugin) {
             Ok(linked) => linked,
             Err(why) => {
-                tracing::warn!(
-                    plugin = plugin.name,
-                    digest = plugin.digest,
-                    "cannot load the plugin's code: {why}"
-                );
+                // Its jobs come back again and again; one word for each state of its file is enough.
+                if plugin.code.refusal_is_new() {
+                    tracing::warn!(
+                        plugin = plugin.name,
+                        digest = plugin.digest,
+                        "cannot load the plugin's code, so its jobs wait: {why}"
+                    );
+                }
                 attempt.ended_at = services.wall().max(attempt.started_at);
                 return Report {
                     outcome: Outcome::NotRun(Waiting::PluginInvalid),
@@ -159,14 +159,12 @@ impl WasmHost {
         {
             return Ok(linked.plugin.clone());
         }
-        // SAFETY: native code is only ever taken from the registry's cache, a directory of the
-        // runner's own that no guest and no one who drops plugins can write to; the registry wrote
-        // the file whole, from an engine with these settings, which the load checks.
-        let component = unsafe { Component::deserialize_file(&self.engine, &plugin.code) };
-        let linked = component
+        let linked = plugin
+            .code
+            .load(&self.engine)
             .and_then(|component| self.linker.instantiate_pre(&component))
             .and_then(HandlerPluginPre::new)
-            .map_err(|error| format!("{}: {error:#}", plugin.code.display()))?;
+            .map_err(|error| format!("{error:#}"))?;
         self.linked.borrow_mut().insert(
             plugin.name.clone(),
             Linked {

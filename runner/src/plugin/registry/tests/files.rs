@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use super::{component, hand_made};
 use crate::plugin::{
-    Limits, Live, Problem, Trial, check,
-    registry::workshop_for_tests,
+    Compiler, Limits, Live, Problem, Trial, check,
+    registry::{workshop::NotMade, workshop_for_tests},
     run_once,
     sandbox::{
         engines::Engines,
@@ -20,7 +20,7 @@ fn problem(bytes: &[u8]) -> Problem {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("some.wasm");
     fs::write(&file, bytes).unwrap();
-    check(&file).unwrap_err()
+    check(&file, Compiler::Here).unwrap_err()
 }
 
 #[test]
@@ -126,8 +126,42 @@ fn every_cut_of_a_component_is_refused_and_nothing_breaks() {
 }
 
 #[test]
+fn t29_no_flipped_bit_breaks_anything() {
+    let whole = component(&["a"]);
+    let engines = Engines::start().unwrap();
+    let dir = TempDir::new().unwrap();
+    let workshop = workshop_for_tests(&dir.path().join("code"), &engines);
+    let flips = if sandhog_kit::long() { 2_000 } else { 250 };
+    let (mut state, mut refused) = (0x2545_f491_4f6c_dd1d_u64, 0);
+    for _ in 0..flips {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let (at, bit) = (state as usize / 8 % whole.len(), state % 8);
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << bit;
+        match workshop.make("flip", Path::new("flip.wasm"), &bytes) {
+            // Names and summaries may differ by a letter.
+            Ok(plugin) => assert_eq!(plugin.kinds.len(), 1, "byte {at}, bit {bit}"),
+            Err(NotMade::Fault(fault)) => {
+                refused += 1;
+                assert!(
+                    !fault.cause.is_empty() && !fault.passing,
+                    "byte {at}, bit {bit}: {fault:?}"
+                );
+            }
+            Err(NotMade::Halted) => panic!("nobody asked for it: byte {at}, bit {bit}"),
+        }
+    }
+    assert!(
+        refused > flips / 4,
+        "only {refused} of {flips} were refused"
+    );
+}
+
+#[test]
 fn the_real_guest_says_what_it_serves() {
-    let plugin = check(&guest("tests/guests/misbehave.wasm")).unwrap();
+    let plugin = check(&guest("tests/guests/misbehave.wasm"), Compiler::Here).unwrap();
     assert!(plugin.sdk.starts_with("sandhog-sdk "));
     assert_eq!(plugin.name, "misbehave");
     assert!(plugin.kinds.iter().any(|info| info.kind == "retry-after"));
@@ -136,7 +170,7 @@ fn the_real_guest_says_what_it_serves() {
 #[test]
 fn the_sample_plugins_load() {
     for name in ["thumbnail", "table", "page"] {
-        let plugin = check(&guest(&format!("plugins/{name}.wasm"))).unwrap();
+        let plugin = check(&guest(&format!("plugins/{name}.wasm")), Compiler::Here).unwrap();
         assert_eq!(plugin.kinds[0].kind, name);
     }
 }
@@ -154,7 +188,7 @@ fn one_attempt_runs_without_folder_or_store() {
         config: std::collections::BTreeMap::new(),
         live: Arc::new(Live::default()),
     };
-    let report = run_once(trial("echo")).unwrap().report;
+    let report = run_once(trial("echo"), Compiler::Here).unwrap().report;
     let Outcome::Completed(output) = report.outcome else {
         panic!("{:?}", report.outcome);
     };
@@ -163,9 +197,9 @@ fn one_attempt_runs_without_folder_or_store() {
         ("text/plain", &b"hello"[..])
     );
     assert!(report.attempt.peak_memory > 0);
-    let report = run_once(trial("spawn")).unwrap().report;
+    let report = run_once(trial("spawn"), Compiler::Here).unwrap().report;
     assert_eq!(report.children.len(), 2);
     assert_eq!(report.children[0].queue, "default");
-    let refused = run_once(trial("nonsense")).unwrap_err();
+    let refused = run_once(trial("nonsense"), Compiler::Here).unwrap_err();
     assert!(refused.cause.contains("\"nonsense\"") && refused.hint.contains("echo"));
 }

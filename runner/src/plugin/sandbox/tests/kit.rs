@@ -16,7 +16,7 @@ use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Token, UnixMs};
 
 use crate::plugin::{
     AttemptRequest, Host, Limits, Live, Plugin, Report, SandboxOptions, Services, WasmHost,
-    WasmHostFactory, registry::workshop_for_tests, sandbox::engines::Engines,
+    WasmHostFactory, code::Draft, registry::workshop_for_tests, sandbox::engines::Engines,
 };
 
 /// A host on this thread with one plugin, and the services its guests get.
@@ -206,8 +206,11 @@ pub(crate) fn unchecked(dir: &Path, text: &str) -> Plugin {
     let engines = Engines::start().unwrap();
     let engine = engines.compiler(&SandboxOptions::default(), false).unwrap();
     let bytes = wat::parse_str(text).unwrap();
-    let code = dir.join("unchecked.cwasm");
-    fs::write(&code, engine.precompile_component(&bytes).unwrap()).unwrap();
+    let mut draft = Draft::new().unwrap();
+    draft
+        .fill(&engine.precompile_component(&bytes).unwrap()[..])
+        .unwrap();
+    let code = draft.seal(dir.join("unchecked.cwasm")).unwrap();
     Plugin {
         name: "unchecked".into(),
         file: dir.join("unchecked.wasm"),
