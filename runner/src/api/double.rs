@@ -19,7 +19,7 @@ use self::dead::broken_row;
 use crate::{
     api::Ctx,
     clock::SystemClock,
-    engine::{Running, WorkerRow},
+    engine::{MemoryUse, Running, WorkerRow},
     plugin::{Catalog, KindInfo, LiveView, Plugin, Progress},
     store::{
         Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
@@ -371,6 +371,10 @@ impl Running for Engine {
             running: Vec::new(),
             ended: 9,
         }]
+    }
+
+    fn memory(&self) -> MemoryUse {
+        MemoryUse::default()
     }
 
     fn catalog(&self) -> Arc<Catalog> {
