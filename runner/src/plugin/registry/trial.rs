@@ -74,6 +74,7 @@ pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
             .limits
             .memory
             .max(SandboxOptions::default().max_memory),
+        ..SandboxOptions::default()
     };
     let bench = Bench::set_up(&trial.file, &options)?;
     let plugin = bench.make(&trial.file)?;

@@ -15,6 +15,7 @@ mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod trap;
+mod untyped;
 
 pub use engines::SandboxOptions;
 pub use host::{WasmHost, WasmHostFactory};
