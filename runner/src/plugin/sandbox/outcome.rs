@@ -139,7 +139,7 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
     }
     if phase == Phase::Instantiate && untyped::is_out_of_room(error) {
         let why = line(&untyped::said(error));
-        tracing::warn!("no room for one more sandbox, its job waits: {why}");
+        tracing::debug!("no room for one more sandbox, its job waits: {why}");
         return Outcome::NotRun(Waiting::PoolFull);
     }
     let trap = error.downcast_ref::<Trap>().copied();
@@ -286,6 +286,7 @@ pub(crate) fn judge_description(
         End::Stopped(_, error) => timeout(error.as_ref(), &facts).cause,
         End::Failed(phase, error) => match broken(phase, &error, facts) {
             Outcome::Failed { failure, .. } => failure.cause,
+            Outcome::NotRun(_) => "this machine has no room for a sandbox of it".into(),
             outcome => format!("no sandbox for it: {outcome:?}"),
         },
         End::Panicked(text) => host_panic(&text).cause,

@@ -61,7 +61,7 @@ pub(super) const ALL: &[Hostile] = &[
             pages: 40,
             ..PLAIN
         },
-        End::Refused("64 KiB"),
+        End::Refused("the limit is 65536"),
     ),
     try_to(
         "describe-with-much-memory",
