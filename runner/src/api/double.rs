@@ -70,6 +70,7 @@ pub(crate) fn trapped() -> Attempt {
             fields: vec![("row".into(), "3".into())],
         }],
         dropped_lines: 2,
+        cpu_us: 1_200_000,
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod backtrace;
 pub(crate) mod bindings;
+mod cpu;
 pub(crate) mod engines;
 mod host;
 pub(crate) mod journal;

@@ -193,6 +193,21 @@ fn a_stack_overflow_folds_its_frames() {
 }
 
 #[test]
+fn processor_time_tells_a_loop_from_a_wait() {
+    let rig = Rig::misbehaving();
+    let used = |kind: &str| {
+        let mut request = rig.request(kind, &[("ms", "60000")]);
+        request.limits = within(Duration::from_millis(400));
+        let attempt = rig.attempt(request).attempt;
+        assert!(attempt.cpu_us <= attempt.duration_us, "{attempt:?}");
+        attempt.cpu_us
+    };
+    let (looped, waited) = (used("loop"), used("sleep"));
+    assert!(waited > 0, "its start takes some");
+    assert!(looped > waited + 20_000, "{looped} and {waited} us");
+}
+
+#[test]
 fn a_loop_says_where_it_was() {
     let rig = Rig::misbehaving();
     let mut request = rig.request("loop", &[]);
