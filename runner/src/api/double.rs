@@ -20,7 +20,7 @@ use self::dead::broken_row;
 use crate::{
     api::Ctx,
     clock::SystemClock,
-    engine::{Running, WorkerRow},
+    engine::{MemoryUse, Running, WorkerRow},
     plugin::{Catalog, LiveView, PluginDesk, Progress},
     store::{
         Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
@@ -71,6 +71,7 @@ pub(crate) fn trapped() -> Attempt {
             fields: vec![("row".into(), "3".into())],
         }],
         dropped_lines: 2,
+        cpu_us: 1_200_000,
     }
 }
 
@@ -373,6 +374,10 @@ impl Running for Engine {
             running: Vec::new(),
             ended: 9,
         }]
+    }
+
+    fn memory(&self) -> MemoryUse {
+        MemoryUse::default()
     }
 
     fn catalog(&self) -> Arc<Catalog> {

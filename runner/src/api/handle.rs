@@ -205,6 +205,7 @@ async fn stats(ctx: &Ctx) -> Reply {
         RunnerStats {
             pid: std::process::id(),
             workers: running.workers(),
+            memory: running.memory(),
             plugins: catalog.plugins.len(),
             problems: catalog.problems.len(),
             held: catalog.held.len(),

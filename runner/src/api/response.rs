@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ApiError;
 use crate::{
-    engine::WorkerRow,
+    engine::{MemoryUse, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
     store::{
         DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
@@ -129,6 +129,8 @@ pub struct RunnerStats {
     pub pid: u32,
     /// Worker threads.
     pub workers: Vec<WorkerRow>,
+    /// Memory that running attempts hold.
+    pub memory: MemoryUse,
     /// Plugins served.
     pub plugins: usize,
     /// Files in the plugin folder that cannot be used.

@@ -2,6 +2,7 @@
 
 mod log_report;
 mod logging;
+mod machine;
 mod offline;
 mod rooms;
 mod runner;
@@ -51,6 +52,7 @@ fn sandbox_options(config: &Config) -> SandboxOptions {
     SandboxOptions {
         slots: u32::try_from(config.runner.slots).unwrap_or(u32::MAX),
         max_memory: of_kinds.fold(config.limits.memory, u64::max),
+        ..SandboxOptions::default()
     }
 }
 

@@ -5,7 +5,9 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{logging, offline::context, registry_options, sandbox_options, signals::StopSignals};
+use super::{
+    logging, machine, offline::context, registry_options, sandbox_options, signals::StopSignals,
+};
 use super::{settings::Operator, wal_options};
 use crate::{
     api::{self, Ctx},
@@ -173,6 +175,8 @@ async fn start_engine(
     let options = EngineOptions {
         workers: config.runner.workers,
         slots: config.runner.slots,
+        memory_budget: machine::memory_budget(config),
+        memory_ceiling: sandbox_options(config).max_memory,
         lease_ms: config.runner.lease.as_millis() as u64,
     };
     let parts = EngineParts {

@@ -115,6 +115,7 @@ pub(super) fn attempt(attempt: &Attempt) -> Value {
         "started_at": rfc3339(attempt.started_at),
         "ended_at": rfc3339(attempt.ended_at),
         "duration_us": attempt.duration_us,
+        "cpu_us": attempt.cpu_us,
         "plugin": attempt.plugin,
         "digest": attempt.digest,
         "peak_memory": attempt.peak_memory,

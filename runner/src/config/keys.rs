@@ -114,6 +114,13 @@ pub(super) const TABLES: &[Table] = &[
             ),
             key!(
                 Config,
+                runner.memory_budget,
+                "memory_budget",
+                size(MIB, 1024 * GIB),
+                "Memory that the attempts which run at a time may have together, counted by their limits. A job for which there is no room waits, and uses no attempt; one whose limit is larger than the budget runs alone. Three quarters of the machine's memory, or of what its control group allows, when not given."
+            ),
+            key!(
+                Config,
                 runner.shutdown_grace,
                 "shutdown_grace",
                 span(100, HOUR),

@@ -55,6 +55,9 @@ pub struct RunnerSettings {
     pub workers: usize,
     /// Attempts a worker thread runs at a time.
     pub slots: usize,
+    /// Memory that attempts which run at a time may have together, in bytes; left to the machine
+    /// when not given.
+    pub memory_budget: Option<u64>,
     /// How long a stop waits for running attempts.
     pub shutdown_grace: Duration,
     /// How long a lease holds without being renewed.
@@ -208,6 +211,7 @@ impl Default for Config {
                     .map_or(1, std::num::NonZero::get)
                     .min(keys::MOST_WORKERS as usize),
                 slots: 4,
+                memory_budget: None,
                 shutdown_grace: Duration::from_secs(25),
                 lease: Duration::from_secs(60),
             },

@@ -84,11 +84,12 @@ pub fn page() -> String {
     for table in TABLES {
         let _ = write!(text, "\n## `[{}]`\n\n{}\n", table.name, table.says);
         rows(&mut text, table.keys, |key| {
-            // The only default that differs from machine to machine.
-            if key.name == "workers" {
-                return "one per core".into();
+            // The only defaults that differ from machine to machine.
+            match key.name {
+                "workers" => "one per core".into(),
+                "memory_budget" => "three quarters of the machine's".into(),
+                _ => default_cell((key.get)(&defaults), key),
             }
-            default_cell((key.get)(&defaults), key)
         });
     }
     let _ = write!(text, "\n## `[kind.NAME]`\n\n{}\n", KIND.says);

@@ -3,7 +3,9 @@
 
 mod answer;
 pub mod component;
+pub mod hand_made;
 mod home;
+pub mod hostile;
 mod inputs;
 mod ledger;
 mod picture;

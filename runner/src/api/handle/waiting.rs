@@ -97,7 +97,19 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     };
     let rows = ctx.store.jobs(filter, page).await?.rows;
     let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
-    Ok(unserved(ctx, kinds.into_iter()))
+    Ok(unserved(ctx, kinds.into_iter()).or_else(|| crowded(ctx)))
+}
+
+/// The sentence that says that memory is short, if it is.
+fn crowded(ctx: &Ctx) -> Option<String> {
+    let memory = ctx.running.as_ref()?.memory();
+    (memory.short || memory.waiting > 0).then(|| {
+        format!(
+            "running attempts hold {} of the {} MiB that `memory_budget` under [runner] lets them have",
+            memory.held >> 20,
+            memory.budget >> 20
+        )
+    })
 }
 
 /// The sentence that names the kinds without a plugin, if there are any.

@@ -23,8 +23,8 @@ use crate::{
     clock::{Clock, SystemClock},
     engine::{Engine, EngineOptions, EngineParts, KindRule, Running, Settings},
     plugin::{
-        AttemptRequest, Catalog, Host, HostFactory, KindInfo, Live, Plugin, Plugins, Report,
-        Services,
+        AttemptRequest, Catalog, Host, HostFactory, KindInfo, Limits, Live, Plugin, Plugins,
+        Report, Services,
     },
     store::{
         Inspect, JobView, Store,
@@ -158,12 +158,20 @@ impl HostFactory for Scripted {
     }
 }
 
+/// Memory limit of kind `large`, in bytes: twice that of any other.
+const LARGE: u64 = 256 << 20;
+
 /// Retries at once.
 struct Quick;
 
 impl Settings for Quick {
-    fn rule(&self, _kind: &str) -> KindRule {
+    fn rule(&self, kind: &str) -> KindRule {
+        let mut limits = Limits::default();
+        if kind == "large" {
+            limits.memory = LARGE;
+        }
         KindRule {
+            limits,
             retry: RetryPolicy {
                 max_attempts: Some(3),
                 backoff: Some("fixed 1ms".parse::<Backoff>().expect("a backoff")),
@@ -188,6 +196,16 @@ impl Stage {
     }
 
     pub(super) async fn start_with(kinds: &[&str], script: Script, lease_ms: u64) -> Self {
+        Self::start_within(kinds, script, lease_ms, 1 << 40).await
+    }
+
+    /// The same with a memory budget, in bytes.
+    pub(super) async fn start_within(
+        kinds: &[&str],
+        script: Script,
+        lease_ms: u64,
+        budget: u64,
+    ) -> Self {
         let data = TempDir::new().expect("a temporary directory");
         let clock = Arc::new(Leaping::default());
         let store = wal::open(WalOptions {
@@ -201,6 +219,8 @@ impl Stage {
             EngineOptions {
                 workers: 2,
                 slots: 2,
+                memory_budget: budget,
+                memory_ceiling: LARGE,
                 lease_ms,
             },
             EngineParts {
@@ -269,13 +289,7 @@ impl Stage {
 
     /// Wait until an attempt at the job has begun: that is a moment after it was leased.
     pub(super) async fn until_begun(&self, id: JobId) {
-        let begun = async {
-            while self.engine.live(id).is_none() {
-                tokio::task::yield_now().await;
-            }
-        };
-        let begun = tokio::time::timeout(BOUND, begun).await;
-        begun.expect("the attempt begins");
+        until(|| self.engine.live(id).is_some()).await;
     }
 
     pub(super) async fn stop(&self, grace: Duration) {
@@ -283,6 +297,21 @@ impl Stage {
         tokio::time::timeout(BOUND, stop)
             .await
             .expect("the engine stops");
+    }
+}
+
+/// Wait until something is so that nobody tells of.
+#[track_caller]
+pub(super) fn until(so: impl Fn() -> bool) -> impl Future<Output = ()> {
+    let place = std::panic::Location::caller();
+    async move {
+        let looked = async {
+            while !so() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let in_time = tokio::time::timeout(BOUND, looked).await;
+        assert!(in_time.is_ok(), "never came to be: {place}");
     }
 }
 

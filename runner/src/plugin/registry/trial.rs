@@ -75,6 +75,7 @@ pub fn run_once(trial: Trial, compiler: Compiler) -> Result<Tried, Problem> {
             .limits
             .memory
             .max(SandboxOptions::default().max_memory),
+        ..SandboxOptions::default()
     };
     let bench = Bench::set_up(&trial.file, &options, compiler)?;
     let plugin = bench.make(&trial.file)?;

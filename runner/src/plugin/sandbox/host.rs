@@ -2,7 +2,7 @@
 
 use std::{
     cell::RefCell, collections::HashMap, fmt, future::Future, mem, pin::Pin, sync::Arc,
-    time::Instant,
+    time::Duration,
 };
 
 use sandhog_model::{Attempt, Failure, Outcome, Waiting};
@@ -10,6 +10,7 @@ use wasmtime::{Engine, Store, component::Linker};
 
 use super::{
     bindings::{HandlerPluginPre, exports::sandhog::job::handler},
+    cpu::measured,
     engines::{Allocator, Engines, SandboxOptions},
     linker::linker,
     outcome::{Facts, host_panic, judge},
@@ -131,20 +132,21 @@ impl WasmHost {
         let (job, grant) = hand_over(request, &services);
         let kind = job.kind.clone();
         let mut store = store(&self.engine, State::new(stop, grant));
-        let end = visit(&mut store, &linked, async |instance, store| {
+        let visit = visit(&mut store, &linked, async |instance, store| {
             instance
                 .sandhog_job_handler()
                 .call_handle(store, &job)
                 .await
-        })
-        .await;
+        });
+        let (end, used) = measured(visit).await;
+        attempt.cpu_us = micros(used);
         let (outcome, children) = conclude(store, end, &kind, &mut attempt);
         if outcome != Outcome::NotRun(Waiting::PoolFull) {
             attempt.digest.clone_from(&plugin.digest);
             attempt.plugin.clone_from(&plugin.name);
         }
         attempt.ended_at = services.wall().max(attempt.started_at);
-        attempt.duration_us = elapsed_us(started);
+        attempt.duration_us = micros(started.elapsed());
         Report {
             outcome,
             attempt,
@@ -262,6 +264,6 @@ fn failure(outcome: &Outcome) -> Option<&Failure> {
     }
 }
 
-fn elapsed_us(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

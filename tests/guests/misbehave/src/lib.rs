@@ -31,6 +31,7 @@ sandhog_sdk::export!(
     violent::sleep,
     memory::allocate,
     memory::huge,
+    memory::relent,
     memory::peek,
     memory::poison,
     view::headers,
