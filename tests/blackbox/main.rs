@@ -2,6 +2,7 @@
 
 mod backup;
 mod cli;
+mod compile;
 mod crash;
 mod cron;
 mod dead;
@@ -12,10 +13,12 @@ mod hostile;
 mod offline;
 mod owner;
 mod plugin_new;
+mod quarantine;
 mod reload;
 mod retention;
 mod retry;
 mod space;
+mod swap;
 mod syscalls;
 mod values;
 mod webhook;

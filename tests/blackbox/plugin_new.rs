@@ -41,6 +41,12 @@ fn a_new_handler_passes_its_own_test_builds_and_runs_a_job() {
         String::from_utf8_lossy(&build.stderr)
     );
     let built = crate_folder.join("greet.wasm");
+    let bytes = fs::read(&built).unwrap();
+    let lines = b".debug_line";
+    assert!(
+        bytes.windows(lines.len()).any(|part| part == lines),
+        "no backtrace of it would have lines"
+    );
     let _ = home
         .run(&["plugin", "check", built.to_str().unwrap()])
         .exits(0);

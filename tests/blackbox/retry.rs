@@ -102,6 +102,52 @@ fn a_job_out_of_attempts_is_dead_with_its_history() {
     }
 }
 
+/// A kind, its headers, the kind of its failures, and how many of five attempts it gets.
+type Capped = (&'static str, &'static [&'static str], &'static str, u64);
+
+#[test]
+fn what_fails_the_same_way_each_time_has_its_own_cap() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    let quick = "backoff = \"fixed 1ms\"\n";
+    let mut config = format!("[kind.divide]\ntrap_attempts = 4\n{quick}");
+    for kind in ["flaky", "panic", "recurse", "allocate", "exit", "huge"] {
+        config += &format!("[kind.{kind}]\n{quick}");
+    }
+    for kind in ["loop", "sleep"] {
+        config += &format!("[kind.{kind}]\ntimeout = \"50ms\"\n{quick}");
+    }
+    home.write_config(&config);
+    let _runner = home.start();
+    let cases: [Capped; 9] = [
+        ("flaky", &["fail=99"], "error", 5),
+        ("loop", &[], "timeout", 5),
+        ("sleep", &["ms=60000"], "timeout", 5),
+        ("panic", &[], "trap:unreachable", 3),
+        ("recurse", &[], "trap:stack-overflow", 3),
+        ("divide", &[], "trap:divide-by-zero", 4),
+        ("allocate", &[], "memory", 3),
+        ("exit", &[], "exit", 3),
+        ("huge", &["bytes=3000000"], "bad-result", 3),
+    ];
+    let jobs = cases.map(|(kind, headers, ..)| {
+        let mut words = vec![kind, "x", "--max-attempts", "5"];
+        words.extend(headers.iter().flat_map(|header| ["--header", header]));
+        home.enqueue(&words)
+    });
+    for ((kind, _, failure, attempts), id) in cases.iter().zip(&jobs) {
+        let job = home.job_in(id, "dead");
+        let letter = home.json(&["dead", "show", id]);
+        for told in [&job, &letter] {
+            let history = told["attempts"].as_array().unwrap();
+            assert_eq!(history.len() as u64, *attempts, "{kind}: {told}");
+            let same = history
+                .iter()
+                .all(|attempt| attempt["failure"]["kind"] == *failure);
+            assert!(same, "{kind}: {told}");
+        }
+    }
+}
+
 #[test]
 fn a_permanent_failure_and_a_discard_use_one_attempt() {
     let home = Home::with(SANDHOG, &["misbehave"]);

@@ -144,6 +144,7 @@ fn settlement(leased: &LeasedJob, outcome: Outcome) -> Settlement {
             failure: None,
             logs: Vec::new(),
             dropped_lines: 0,
+            cpu_us: 900,
         },
         children: Vec::new(),
         retry: leased.job.retry.clone(),

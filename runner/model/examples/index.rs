@@ -94,8 +94,12 @@ impl World {
             due: (later > 0).then_some(now.plus(later)),
             ..NewJob::default()
         };
-        new.accept(self.mint.next(now, || chance), now, &KindDefaults::default())
-            .expect("within bounds")
+        new.accept(
+            self.mint.next(now, || chance),
+            now,
+            &KindDefaults::default(),
+        )
+        .expect("within bounds")
     }
 
     fn carry_out(&mut self, command: Command) -> Vec<Event> {

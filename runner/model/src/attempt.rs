@@ -31,6 +31,14 @@ pub struct Attempt {
     pub logs: Vec<LogLine>,
     /// Lines left out of `logs` because the attempt was over its log limit.
     pub dropped_lines: u64,
+    /// Processor time of the sandbox and of the host's calls for it, in microseconds; 0 when it is
+    /// not known. Left out then, so that attempts written before it was measured stay as they are.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub cpu_us: u64,
+}
+
+const fn is_unknown(us: &u64) -> bool {
+    *us == 0
 }
 
 impl Attempt {
@@ -49,6 +57,7 @@ impl Attempt {
             failure: None,
             logs: Vec::new(),
             dropped_lines: 0,
+            cpu_us: 0,
         }
     }
 }

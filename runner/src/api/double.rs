@@ -1,6 +1,7 @@
 //! A store and an engine that keep jobs in a map, for the tests of the doors.
 
 mod dead;
+mod desk;
 
 use std::{
     collections::BTreeMap,
@@ -19,8 +20,8 @@ use self::dead::broken_row;
 use crate::{
     api::Ctx,
     clock::SystemClock,
-    engine::{Running, WorkerRow},
-    plugin::{Catalog, KindInfo, LiveView, Plugin, Progress},
+    engine::{MemoryUse, Running, WorkerRow},
+    plugin::{Catalog, LiveView, PluginDesk, Progress},
     store::{
         Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
         JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
@@ -70,6 +71,7 @@ pub(crate) fn trapped() -> Attempt {
             fields: vec![("row".into(), "3".into())],
         }],
         dropped_lines: 2,
+        cpu_us: 1_200_000,
     }
 }
 
@@ -85,6 +87,7 @@ impl Double {
         Ctx {
             store: Arc::clone(self) as Arc<dyn Store>,
             running: running.then(|| Arc::new(Engine) as Arc<dyn Running>),
+            desk: running.then(|| Arc::new(desk::Shelf::default()) as Arc<dyn PluginDesk>),
             defaults: Arc::new(|_| KindDefaults::default()),
             clock: Arc::new(SystemClock::default()),
             payload_bytes: 1 << 20,
@@ -373,23 +376,12 @@ impl Running for Engine {
         }]
     }
 
+    fn memory(&self) -> MemoryUse {
+        MemoryUse::default()
+    }
+
     fn catalog(&self) -> Arc<Catalog> {
-        let plugin = Plugin {
-            name: "page".into(),
-            file: "plugins/page.wasm".into(),
-            digest: "ab".repeat(32),
-            size: 120_000,
-            sdk: "sandhog-sdk 0.1.0".into(),
-            kinds: vec![KindInfo {
-                kind: "page".into(),
-                summary: "Markdown to HTML".into(),
-                ..KindInfo::default()
-            }],
-            code: "code/ab".into(),
-            cached: true,
-            asks: None,
-            grants: Arc::default(),
-        };
+        let plugin = desk::page();
         let mut catalog = Catalog::default();
         catalog.plugins.insert("page".into(), Arc::new(plugin));
         Arc::new(catalog)

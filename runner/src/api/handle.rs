@@ -1,6 +1,7 @@
 //! What each request does. The socket and the offline path both come through here.
 
 mod dead;
+mod plugin;
 mod waiting;
 
 use sandhog_model::{Amend, Attempt, JobId, LogLine, NewJob, job::Bounds};
@@ -52,11 +53,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             Some(running) => Ok(Response::Plugins(Plugins {
                 catalog: (*running.catalog()).clone(),
             })),
-            None => Err(ApiError::new(
-                ErrorCode::NoRunner,
-                "no runner watches the plugin folder",
-            )),
+            None => Err(plugin::no_runner()),
         },
+        Request::Plugin { name } => plugin::view(ctx, name).await,
+        Request::ActOnPlugin { name, act } => plugin::act(ctx, name, act).await,
         Request::Workers => Ok(Response::Workers(
             ctx.running
                 .as_ref()
@@ -205,8 +205,10 @@ async fn stats(ctx: &Ctx) -> Reply {
         RunnerStats {
             pid: std::process::id(),
             workers: running.workers(),
+            memory: running.memory(),
             plugins: catalog.plugins.len(),
             problems: catalog.problems.len(),
+            held: catalog.held.len(),
         }
     });
     Ok(Response::Stats(Box::new(Stats {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use sandhog_model::KindDefaults;
 
-use crate::{clock::Clock, engine::Running, store::Store};
+use crate::{clock::Clock, engine::Running, plugin::PluginDesk, store::Store};
 
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
@@ -36,6 +36,8 @@ pub struct Ctx {
     pub store: Arc<dyn Store>,
     /// The engine, when this process runs one.
     pub running: Option<Arc<dyn Running>>,
+    /// The plugins' versions, when this process watches the folder.
+    pub desk: Option<Arc<dyn PluginDesk>>,
     /// What the operator and the handler say of a kind.
     pub defaults: Arc<dyn Fn(&str) -> KindDefaults + Send + Sync>,
     /// The clocks.

@@ -3,7 +3,10 @@
 use sandhog_model::{JobId, Letter, NewJob};
 use serde::{Deserialize, Serialize};
 
-use crate::store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest};
+use crate::{
+    plugin::PluginAct,
+    store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest},
+};
 
 /// Most jobs in one [`Request::Enqueue`].
 pub const JOBS_PER_ENQUEUE: usize = 500;
@@ -105,6 +108,18 @@ pub enum Request {
     },
     /// What the plugin folder offers.
     Plugins,
+    /// One plugin with its versions.
+    Plugin {
+        /// Its name.
+        name: String,
+    },
+    /// Choose which version of a plugin is served.
+    ActOnPlugin {
+        /// Its name.
+        name: String,
+        /// What to do.
+        act: PluginAct,
+    },
     /// The worker threads.
     Workers,
     /// Everything at a glance.

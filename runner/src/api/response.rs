@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::ApiError;
 use crate::{
-    engine::WorkerRow,
-    plugin::{Catalog, Progress},
+    engine::{MemoryUse, WorkerRow},
+    plugin::{Catalog, PluginView, Progress},
     store::{
         DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
         RawLetter, StoreStats,
@@ -48,6 +48,10 @@ pub enum Response {
     Purged(Purged),
     /// What the plugin folder offers; `None` when no runner watches it.
     Plugins(Plugins),
+    /// One plugin with its versions.
+    Plugin(Box<PluginView>),
+    /// The plugin as it is after the choice.
+    ActedOnPlugin(Box<PluginView>),
     /// The worker threads; none when no runner is up.
     Workers(Vec<WorkerRow>),
     /// Everything at a glance.
@@ -125,8 +129,13 @@ pub struct RunnerStats {
     pub pid: u32,
     /// Worker threads.
     pub workers: Vec<WorkerRow>,
+    /// Memory that running attempts hold.
+    pub memory: MemoryUse,
     /// Plugins served.
     pub plugins: usize,
     /// Files in the plugin folder that cannot be used.
     pub problems: usize,
+    /// Plugins that are held back.
+    #[serde(default)]
+    pub held: usize,
 }

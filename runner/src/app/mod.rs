@@ -2,6 +2,7 @@
 
 mod log_report;
 mod logging;
+mod machine;
 mod offline;
 mod rooms;
 mod runner;
@@ -13,7 +14,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     config::{self, Config},
-    plugin::{Outside, RegistryOptions, SandboxOptions},
+    plugin::{CacheBounds, CompileLimits, Compiler, Outside, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
         wal::{Durability, WalOptions},
@@ -53,15 +54,30 @@ fn sandbox_options(config: &Config) -> SandboxOptions {
     SandboxOptions {
         slots: u32::try_from(config.runner.slots).unwrap_or(u32::MAX),
         max_memory: of_kinds.fold(config.limits.memory, u64::max),
+        ..SandboxOptions::default()
     }
 }
 
 /// How the plugin folder is watched.
 fn registry_options(config: &Config) -> RegistryOptions {
     RegistryOptions {
+        max_file: config.plugins.max_file,
         sandbox: sandbox_options(config),
         ceilings: Arc::new(config.ceilings()),
-        ..RegistryOptions::new(config.runner.plugins.clone(), cache_dir(config))
+        compiler: compiler(config),
+        cache: CacheBounds {
+            age: config.plugins.cache_age,
+            bytes: config.plugins.cache_size,
+            ..CacheBounds::default()
+        },
+        keep_versions: config.plugins.keep_versions,
+        quarantine_after: config.plugins.quarantine_after,
+        // In the data directory, out of reach of who drops plugins.
+        ..RegistryOptions::new(
+            config.runner.plugins.clone(),
+            config.runner.data.join("code"),
+            config.runner.data.join("versions"),
+        )
     }
 }
 
@@ -71,7 +87,10 @@ fn outside(config: &Config, scratch: Option<PathBuf>) -> Arc<Outside> {
     Outside::new(&config.ceilings(), config.ca_file.clone(), scratch)
 }
 
-/// Where native code is kept: in the data directory, out of reach of who drops plugins.
-fn cache_dir(config: &Config) -> PathBuf {
-    config.runner.data.join("code")
+/// Who compiles, and within which limits.
+fn compiler(config: &Config) -> Compiler {
+    Compiler::child(CompileLimits {
+        timeout: config.plugins.compile_timeout,
+        memory: config.plugins.compile_memory,
+    })
 }

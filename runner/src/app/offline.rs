@@ -47,6 +47,7 @@ pub(super) fn context(
     Ctx {
         store,
         running,
+        desk: None,
         defaults: Arc::new(move |kind| door_defaults(&operator, &catalog(kind), kind)),
         clock: Arc::new(SystemClock::default()),
         payload_bytes: usize::try_from(config.limits.payload).unwrap_or(usize::MAX),

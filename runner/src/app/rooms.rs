@@ -10,7 +10,7 @@ use crate::{
     cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Trial},
     config::Config,
     disk::RealDisk,
-    plugin::{Catalog, Checked, Plugins, Problem, Registry, Tried},
+    plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions, Tried},
     store::{
         lock,
         wal::{self, DumpFrom},
@@ -37,7 +37,12 @@ impl Rooms for Program {
     }
 
     fn catalog(&self, config: &Config) -> anyhow::Result<Catalog> {
-        let registry = Registry::start(registry_options(config))?;
+        // A runner may be up on the directory.
+        let options = RegistryOptions {
+            owns_data: false,
+            ..registry_options(config)
+        };
+        let registry = Registry::start(options, Halt::default())?;
         Ok((*registry.catalog()).clone())
     }
 

@@ -1,25 +1,29 @@
 //! A runner: store, plugins, workers and socket, from start to stop.
 
-use std::{fs, io, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{fs, io, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
-    logging, offline::context, outside, registry_options, sandbox_options, signals::StopSignals,
+    logging, machine, offline::context, outside, registry_options, sandbox_options,
+    signals::StopSignals,
 };
 use super::{settings::Operator, wal_options};
 use crate::{
-    api,
+    api::{self, Ctx},
     clock::SystemClock,
     config::Config,
     engine::{Engine, EngineOptions, EngineParts, Running},
-    plugin::{Plugins, Registry, WasmHostFactory},
+    plugin::{Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
         Store,
         wal::{self, Wal},
     },
 };
+
+/// How long a start waits for plugins that were never compiled here before jobs run.
+const FIRST_SCAN: Duration = Duration::from_secs(20);
 
 /// Be a runner until told to stop. Ends with 1 when the store could not go on.
 pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
@@ -55,9 +59,10 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
     let store = open_store(config)?;
-    let registry = {
-        let options = registry_options(config);
-        tokio::task::spawn_blocking(move || Registry::start(options)).await??
+    let Some(registry) = start_registry(config, &mut signals).await? else {
+        store.close().await.context("cannot close the store")?;
+        tracing::info!("stopped before anything ran");
+        return Ok(ExitCode::SUCCESS);
     };
     let registry = Arc::new(registry);
     let engine = start_engine(config, &store, &registry).await?;
@@ -65,9 +70,12 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();
     let offered = registry.clone();
-    let ctx = context(config, store.clone(), Some(running), move |_| {
-        offered.catalog()
-    });
+    let ctx = Ctx {
+        desk: Some(registry.clone()),
+        ..context(config, store.clone(), Some(running), move |_| {
+            offered.catalog()
+        })
+    };
     let serving = tokio::spawn(server.run(ctx));
     tracing::info!(
         data = %config.runner.data.display(),
@@ -101,7 +109,7 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
     let grace = match broken {
         None => config.runner.shutdown_grace,
-        Some(_) => std::time::Duration::ZERO,
+        Some(_) => Duration::ZERO,
     };
     let hurry = async {
         let signal = signals.next().await;
@@ -124,6 +132,31 @@ fn open_store(config: &Config) -> anyhow::Result<Arc<Wal>> {
         let data = config.runner.data.display();
         format!("cannot open the data directory {data}")
     })
+}
+
+/// The plugin folder, looked through; `None` when a signal came meanwhile.
+async fn start_registry(
+    config: &Config,
+    signals: &mut StopSignals,
+) -> anyhow::Result<Option<Registry>> {
+    let options = RegistryOptions {
+        first_scan: Some(FIRST_SCAN),
+        ..registry_options(config)
+    };
+    let halt = Halt::default();
+    let mut starting = tokio::task::spawn_blocking({
+        let halt = halt.clone();
+        move || Registry::start(options, halt)
+    });
+    tokio::select! {
+        started = &mut starting => Ok(Some(started??)),
+        signal = signals.next() => {
+            tracing::info!(%signal, "stopping while plugins are taken in");
+            halt.stop();
+            starting.await??;
+            Ok(None)
+        }
+    }
 }
 
 /// The place for scratch directories, without those of a runner that was killed.
@@ -155,6 +188,8 @@ async fn start_engine(
     let options = EngineOptions {
         workers: config.runner.workers,
         slots: config.runner.slots,
+        memory_budget: machine::memory_budget(config),
+        memory_ceiling: sandbox_options(config).max_memory,
         lease_ms: config.runner.lease.as_millis() as u64,
     };
     let parts = EngineParts {

@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use super::compiler;
 use crate::{
     cli,
     config::Config,
@@ -12,13 +13,13 @@ use crate::{
 /// them a runner would take depends on its folder.
 pub(super) fn check(config: &Config, files: &[PathBuf]) -> Vec<Result<Checked, Problem>> {
     let ceilings = config.ceilings();
-    let each = |file: &PathBuf| plugin::check(file, &ceilings);
+    let each = |file: &PathBuf| plugin::check(file, compiler(config), &ceilings);
     files.iter().map(each).collect()
 }
 
 /// Run one attempt with the limits and settings the operator gives its kind.
 pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> {
-    plugin::run_once(Trial {
+    let tried = Trial {
         limits: config.limits_for(&trial.kind),
         timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
         config: (*config.handler_config(&trial.kind)).clone(),
@@ -30,5 +31,6 @@ pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> 
         payload: trial.payload,
         content_type: trial.content_type,
         headers: trial.headers,
-    })
+    };
+    plugin::run_once(tried, compiler(config))
 }

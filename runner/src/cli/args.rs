@@ -78,6 +78,19 @@ pub(super) enum Verb {
     /// Look at the settings
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Be the compiler of a runner: a component on standard input, its code on standard output
+    #[command(name = crate::plugin::COMPILE_VERB, hide = true)]
+    Compile {
+        /// Most resident memory, in bytes
+        memory: u64,
+        /// Most time, in seconds
+        seconds: u64,
+        /// The process that waits for the code
+        parent: u32,
+        /// On every core
+        #[arg(long)]
+        parallel: bool,
+    },
     /// Completions for a shell, on standard output
     Completions {
         /// The shell

@@ -181,10 +181,11 @@ pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
         };
         let _ = writeln!(
             shown,
-            "\nattempt {} {verdict} {} after {}, at most {} of memory, on {} {}",
+            "\nattempt {} {verdict} {} after {}, {} of it at work, at most {} of memory, on {} {}",
             attempt.number,
             text::ago(attempt.ended_at, now),
             text::span(attempt.duration_us / 1_000),
+            text::span(attempt.cpu_us / 1_000),
             text::size(attempt.peak_memory),
             text::plain(&attempt.plugin),
             attempt.digest.get(..12).unwrap_or_default(),

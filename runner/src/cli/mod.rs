@@ -128,6 +128,17 @@ fn dispatch(
         io.out.write_all(&script)?;
         return Ok(Exit::Done.into());
     }
+    if let Verb::Compile {
+        memory,
+        seconds,
+        parent,
+        parallel,
+    } = verb
+    {
+        return Ok(crate::plugin::compile_as_child(
+            memory, seconds, parent, parallel,
+        ));
+    }
     let needs_no_settings = matches!(
         &verb,
         Verb::Config(args::ConfigCommand::Check { file: Some(_) })
@@ -162,8 +173,8 @@ fn settings(
 
 fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
     match verb {
-        // Both were done before there was a session.
-        Verb::Start | Verb::Completions { .. } => Ok(Exit::Done),
+        // They were done before there was a session.
+        Verb::Start | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
         Verb::Enqueue(args) => enqueue::run(session, *args),
         Verb::Job(command) => job::run(session, command),
         Verb::Queue(command) => queue::run(session, command),

@@ -16,7 +16,8 @@ is shown with control characters written out, so that it cannot give orders to a
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`.
-`enqueue --wait` needs a runner. `log`, `config`, `cron next` and `plugin new|build|check|run` never do; `log repair` needs that none is up.
+`enqueue --wait` and `plugin show|rollback|quarantine|release` need a runner. `log`, `config`, `cron next` and
+`plugin new|build|check|run` never do; `log repair` needs that none is up.
 
 ## Exit codes
 
@@ -47,6 +48,15 @@ read; in `dead show` also `priority, parent, attempts, losses` and what the job 
 `payload` and `result` hold JSON as it is and text as a string; any other bytes are in `payload_base64` and
 `result_base64`. Shapes only ever gain fields.
 
+## The JSON of a plugin
+
+In a list (`plugin ls`): `name, status, file, kinds, digest, size, sdk, cached`. `status` is `ok`; `rolled-back` when another version
+than the file's is served, whose digest then is `of_file`; `quarantined` when it is held back, with `since, why, by_hand`; `waiting` while what is to be
+served is being loaded; `unusable` with `cause, hint, earlier_served` in place of what is known of a plugin.
+
+Alone (`plugin show|rollback|quarantine|release`): `name, status, file, served, of_file, held, problem, versions`, where `versions` are
+`{digest, size, sdk, taken_at, proven, quarantine}`, the latest first.
+
 ## Bulk files
 
 One JSON object a line: `kind` (or the one on the command line), one of `payload` (any JSON, kept byte for byte), `payload_text` or
@@ -75,7 +85,7 @@ fn section(text: &mut String, command: &mut Command, is_first: bool) {
         .collect();
     let _ = write!(text, "```text\n{}\n```\n\n", lines.join("\n").trim_end());
     for inner in command.get_subcommands_mut() {
-        if inner.get_name() != "help" {
+        if inner.get_name() != "help" && !inner.is_hide_set() {
             section(text, inner, false);
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{base64, when::rfc3339};
 use crate::{
-    plugin::{Catalog, Plugin, Problem},
+    plugin::{Catalog, Held, Plugin, PluginView, Problem},
     store::{FailureRow, JobRow, JobView, QueueRow},
 };
 
@@ -115,6 +115,7 @@ pub(super) fn attempt(attempt: &Attempt) -> Value {
         "started_at": rfc3339(attempt.started_at),
         "ended_at": rfc3339(attempt.ended_at),
         "duration_us": attempt.duration_us,
+        "cpu_us": attempt.cpu_us,
         "plugin": attempt.plugin,
         "digest": attempt.digest,
         "peak_memory": attempt.peak_memory,
@@ -154,24 +155,81 @@ pub(super) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
     Value::Object(all.map(|state| (state.name().into(), of(state))).collect())
 }
 
-/// What the plugin folder offers: plugins, then files that cannot be used.
+/// What the plugin folder offers: plugins, then those held back, then files that cannot be used.
 pub(super) fn catalog(catalog: &Catalog) -> Vec<Value> {
-    let plugins = catalog.plugins.values().map(|one| plugin(one));
+    let plugins = catalog.plugins.iter().map(|(name, one)| {
+        let mut value = plugin(one, "ok");
+        if let Some(of_file) = catalog.replaced.get(name) {
+            value["status"] = "rolled-back".into();
+            value["of_file"] = of_file.as_str().into();
+        }
+        value
+    });
     plugins
+        .chain(catalog.held.values().map(held))
         .chain(catalog.problems.iter().map(problem))
         .collect()
 }
 
-pub(super) fn plugin(plugin: &Plugin) -> Value {
+pub(super) fn plugin(plugin: &Plugin, status: &str) -> Value {
     json!({
         "name": plugin.name,
-        "status": "ok",
+        "status": status,
         "file": plugin.file,
         "kinds": plugin.kinds,
         "digest": plugin.digest,
         "size": plugin.size,
         "sdk": plugin.sdk,
         "cached": plugin.cached,
+    })
+}
+
+fn held(held: &Held) -> Value {
+    let status = if held.since.is_some() {
+        "quarantined"
+    } else {
+        "waiting"
+    };
+    let mut value = plugin(&held.plugin, status);
+    value["since"] = held.since.map(rfc3339).into();
+    value["why"] = held.why.clone().into();
+    value["by_hand"] = held.by_hand.into();
+    value
+}
+
+/// A plugin with its versions, the latest first.
+pub(super) fn plugin_view(view: &PluginView) -> Value {
+    let versions = view.versions.iter().map(|one| {
+        let quarantine = one.quarantine.as_ref();
+        json!({
+            "digest": one.version.digest,
+            "size": one.version.size,
+            "sdk": one.version.sdk,
+            "taken_at": rfc3339(one.version.taken_at),
+            "proven": one.version.proven,
+            "quarantine": quarantine.map(|quarantine| json!({
+                "since": rfc3339(quarantine.since),
+                "why": quarantine.why,
+                "by_hand": quarantine.by_hand,
+            })),
+        })
+    });
+    let status = match (&view.served, &view.held) {
+        (Some(served), _) if view.of_file.as_ref() == Some(&served.digest) => "ok",
+        (Some(_), _) => "rolled-back",
+        (None, Some(held)) if held.since.is_some() => "quarantined",
+        (None, Some(_)) => "waiting",
+        (None, None) => "unusable",
+    };
+    json!({
+        "name": view.name,
+        "status": status,
+        "file": view.file,
+        "served": view.served.as_ref().map(|served| plugin(served, status)),
+        "of_file": view.of_file,
+        "held": view.held.as_ref().map(held),
+        "problem": view.problem.as_ref().map(problem),
+        "versions": versions.collect::<Value>(),
     })
 }
 

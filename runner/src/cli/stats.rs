@@ -141,6 +141,16 @@ fn running(runner: &RunnerStats) -> String {
         runner.workers.len(),
         runner.plugins
     );
+    if runner.held > 0 {
+        shown += &format!(", {} held back: `sandhog plugin ls`", runner.held);
+    }
+    if runner.memory.short || runner.memory.waiting > 0 {
+        shown += &format!(
+            ", memory is short: {} of {} held",
+            text::size(runner.memory.held),
+            text::size(runner.memory.budget)
+        );
+    }
     if runner.problems > 0 {
         shown += &format!(", {} files unusable: `sandhog plugin ls`", runner.problems);
     }

@@ -60,7 +60,7 @@ impl Config {
         };
         Ceilings {
             general: self.capabilities.clone(),
-            plugins: self.plugins.clone(),
+            plugins: self.plugin.clone(),
             secrets: self.secrets.iter().map(secret).collect::<BTreeMap<_, _>>(),
         }
     }
@@ -100,9 +100,9 @@ macro_rules! ceiling_keys {
     };
 }
 
-/// `[plugins.NAME]`.
+/// `[plugin.NAME]`.
 pub(super) const PLUGINS: Named<Ceiling> = Named {
-    name: "plugins",
+    name: "plugin",
     says: "The same ceiling for one plugin, by the name of its file. A key that is given here counts in place of the one under `[capabilities]`.",
     must: &[],
     keys: ceiling_keys!(Ceiling, []),
@@ -182,9 +182,9 @@ mod tests {
                 "[capabilities]\nprivate = [\"10.0.0.1/8\"]",
                 "behind its first 8",
             ),
-            ("[plugins.p]\nmounts = [\"srv\"]", "is no absolute path"),
-            ("[plugins.p]\nqueues = \"a\"", "not a list"),
-            ("[plugins.p]\nca_file = \"a\"", "unknown key"),
+            ("[plugin.p]\nmounts = [\"srv\"]", "is no absolute path"),
+            ("[plugin.p]\nqueues = \"a\"", "not a list"),
+            ("[plugin.p]\nca_file = \"a\"", "unknown key"),
             ("[secrets.k]\nsign = true", "`secrets.k` has no value"),
             ("[secrets.k]\nenv = \"K\"\nfile = \"k\"", "has both"),
             ("[secrets.k]\nenv = \"K\"\nsign = true", "is for no plugin"),
@@ -204,7 +204,7 @@ mod tests {
         let read = |text: &str| parse(Path::new("s.toml"), text).unwrap();
         let config = read(
             "[capabilities]\nhttp = [\"https://*.b:*\"]\nprivate = [\"10.0.0.0/8\"]\nbody = \"1KiB\"\n\
-             [plugins.\"a.b\"]\nmounts = [\"/srv\"]\n\
+             [plugin.\"a.b\"]\nmounts = [\"/srv\"]\n\
              [secrets.k]\nenv = \"PATH\"\nplugins = [\"*\"]\norigins = [\"https://a.b\"]\nsign = true\n",
         );
         let shown = show(&config);

@@ -57,6 +57,8 @@ macro_rules! key {
 }
 pub(super) use key;
 
+mod plugins;
+
 pub(super) const fn count(max: u64) -> Form {
     Form::Count { min: 1, max }
 }
@@ -110,6 +112,13 @@ pub(super) const TABLES: &[Table] = &[
                 "slots",
                 count(MOST_WORKERS),
                 "Attempts one worker thread runs at a time."
+            ),
+            key!(
+                Config,
+                runner.memory_budget,
+                "memory_budget",
+                size(MIB, 1024 * GIB),
+                "Memory that the attempts which run at a time may have together, counted by their limits. A job for which there is no room waits, and uses no attempt; one whose limit is larger than the budget runs alone. Three quarters of the machine's memory, or of what its control group allows, when not given."
             ),
             key!(
                 Config,
@@ -201,6 +210,7 @@ pub(super) const TABLES: &[Table] = &[
             ),
         ],
     },
+    plugins::TABLE,
     Table {
         name: "limits",
         says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",

@@ -33,6 +33,8 @@ pub struct Config {
     pub store: StoreSettings,
     /// `[dead]`.
     pub dead: DeadSettings,
+    /// `[plugins]`.
+    pub plugins: PluginSettings,
     /// `[limits]`.
     pub limits: LimitSettings,
     /// `[kind.NAME]`, by name.
@@ -43,8 +45,8 @@ pub struct Config {
     pub capabilities: Ceiling,
     /// `capabilities.ca_file`.
     pub ca_file: Option<PathBuf>,
-    /// `[plugins.NAME]`, by name.
-    pub plugins: BTreeMap<String, Ceiling>,
+    /// `[plugin.NAME]`, by name.
+    pub plugin: BTreeMap<String, Ceiling>,
     /// `[secrets.NAME]`, by name.
     pub secrets: BTreeMap<String, SecretSettings>,
     /// `[log]`.
@@ -62,6 +64,9 @@ pub struct RunnerSettings {
     pub workers: usize,
     /// Attempts a worker thread runs at a time.
     pub slots: usize,
+    /// Memory that attempts which run at a time may have together, in bytes; left to the machine
+    /// when not given.
+    pub memory_budget: Option<u64>,
     /// How long a stop waits for running attempts.
     pub shutdown_grace: Duration,
     /// How long a lease holds without being renewed.
@@ -101,6 +106,39 @@ pub struct DeadSettings {
     pub max_letters: Option<u64>,
     /// How many bytes of them.
     pub max_bytes: Option<u64>,
+}
+
+/// How plugins are taken in and kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginSettings {
+    /// Largest file, in bytes.
+    pub max_file: u64,
+    /// Wall time of one compilation.
+    pub compile_timeout: Duration,
+    /// Resident memory of one compilation, in bytes.
+    pub compile_memory: u64,
+    /// Native code kept, in bytes.
+    pub cache_size: u64,
+    /// How long native code is kept that nothing uses.
+    pub cache_age: Duration,
+    /// Versions of each plugin that are kept to go back to.
+    pub keep_versions: usize,
+    /// After how many jobs in a row that break a version it is held back; never when 0.
+    pub quarantine_after: usize,
+}
+
+impl Default for PluginSettings {
+    fn default() -> Self {
+        Self {
+            max_file: 64 << 20,
+            compile_timeout: Duration::from_secs(120),
+            compile_memory: 1 << 30,
+            cache_size: 1 << 30,
+            cache_age: Duration::from_secs(30 * 24 * 60 * 60),
+            keep_versions: 5,
+            quarantine_after: 10,
+        }
+    }
 }
 
 /// What an acknowledgement waits for.
@@ -182,6 +220,7 @@ impl Default for Config {
                     .map_or(1, std::num::NonZero::get)
                     .min(keys::MOST_WORKERS as usize),
                 slots: 4,
+                memory_budget: None,
                 shutdown_grace: Duration::from_secs(25),
                 lease: Duration::from_secs(60),
             },
@@ -193,6 +232,7 @@ impl Default for Config {
                 max_completed: 1_000_000,
             },
             dead: DeadSettings::default(),
+            plugins: PluginSettings::default(),
             limits: LimitSettings {
                 timeout: Duration::from_millis(limits.timeout_ms),
                 memory: limits.memory,
@@ -206,7 +246,7 @@ impl Default for Config {
             cron: BTreeMap::new(),
             capabilities: Ceiling::default_values(),
             ca_file: None,
-            plugins: BTreeMap::new(),
+            plugin: BTreeMap::new(),
             secrets: BTreeMap::new(),
             log: LogSettings {
                 format: LogFormat::Text,

@@ -19,7 +19,7 @@ pub fn show(config: &Config) -> String {
     }
     named(&mut text, &KIND, &config.kinds);
     named(&mut text, &CRON, &config.cron);
-    named(&mut text, &PLUGINS, &config.plugins);
+    named(&mut text, &PLUGINS, &config.plugin);
     named(&mut text, &SECRETS, &config.secrets);
     text
 }
@@ -87,11 +87,12 @@ pub fn page() -> String {
     for table in TABLES {
         let _ = write!(text, "\n## `[{}]`\n\n{}\n", table.name, table.says);
         rows(&mut text, table.keys, |key| {
-            // The only default that differs from machine to machine.
-            if key.name == "workers" {
-                return "one per core".into();
+            // The only defaults that differ from machine to machine.
+            match key.name {
+                "workers" => "one per core".into(),
+                "memory_budget" => "three quarters of the machine's".into(),
+                _ => default_cell((key.get)(&defaults), key),
             }
-            default_cell((key.get)(&defaults), key)
         });
     }
     let _ = write!(text, "\n## `[kind.NAME]`\n\n{}\n", KIND.says);
@@ -105,7 +106,7 @@ pub fn page() -> String {
             false => default_cell((key.get)(&defaults), key),
         }
     });
-    let _ = write!(text, "\n## `[plugins.NAME]`\n\n{}\n", PLUGINS.says);
+    let _ = write!(text, "\n## `[plugin.NAME]`\n\n{}\n", PLUGINS.says);
     rows(&mut text, PLUGINS.keys, |_| "left open".into());
     let _ = write!(text, "\n## `[secrets.NAME]`\n\n{}\n", SECRETS.says);
     rows(&mut text, SECRETS.keys, |_| "none".into());

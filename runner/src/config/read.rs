@@ -177,7 +177,7 @@ impl Reader<'_> {
                 None if name.get_ref() == KIND.name => self.named(&KIND, &mut config.kinds, inner),
                 None if name.get_ref() == CRON.name => self.named(&CRON, &mut config.cron, inner),
                 None if name.get_ref() == PLUGINS.name => {
-                    self.named(&PLUGINS, &mut config.plugins, inner);
+                    self.named(&PLUGINS, &mut config.plugin, inner);
                 }
                 None if name.get_ref() == SECRETS.name => self.secrets(config, inner),
                 None => {

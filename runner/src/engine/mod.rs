@@ -7,6 +7,7 @@
 //! [`Plugins`]: crate::plugin::Plugins
 //! [`HostFactory`]: crate::plugin::HostFactory
 
+mod budget;
 mod lease;
 mod live;
 mod run;
@@ -26,7 +27,7 @@ use crate::plugin::{Catalog, LiveView};
 pub use services::complete;
 pub use settings::{KindRule, Settings, door_defaults};
 pub use start::{Engine, EngineOptions, EngineParts, StartError};
-pub use view::WorkerRow;
+pub use view::{MemoryUse, WorkerRow};
 
 /// What others may see of a running engine.
 pub trait Running: Send + Sync + 'static {
@@ -34,6 +35,8 @@ pub trait Running: Send + Sync + 'static {
     fn live(&self, id: JobId) -> Option<LiveView>;
     /// The worker threads.
     fn workers(&self) -> Vec<WorkerRow>;
+    /// The memory that running attempts hold room for.
+    fn memory(&self) -> MemoryUse;
     /// What the plugin folder offers now.
     fn catalog(&self) -> Arc<Catalog>;
 }

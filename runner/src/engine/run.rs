@@ -2,13 +2,16 @@
 
 use std::{any::Any, sync::Arc, time::Instant};
 
-use sandhog_model::{Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, Waiting};
+use sandhog_model::{
+    Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, UnixMs, Waiting,
+};
 
 use tokio::task::JoinError;
 
 use super::{
+    budget::{Budget, Room},
     live::{Held, LiveTable},
-    settings::{Settings, resolve},
+    settings::{KindRule, Settings, resolve},
 };
 use crate::{
     clock::Clock,
@@ -28,24 +31,37 @@ pub(super) struct RunContext {
     pub(super) services: Arc<dyn Services>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) live: Arc<LiveTable>,
+    pub(super) budget: Arc<Budget>,
 }
 
-/// Run one leased job to a settlement.
-pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: &LeasedJob) -> Settlement {
+/// Run one leased job to a settlement, by what the operator says of its kind; `room` is for its
+/// memory, when there was some at once.
+pub(super) async fn run(
+    context: &RunContext,
+    host: &dyn Host,
+    leased: &LeasedJob,
+    rule: KindRule,
+    room: Option<Room>,
+) -> Settlement {
     let begun = Instant::now();
     let started_at = context.clock.now().wall;
-    let rule = context.settings.rule(&leased.job.kind);
     let (id, token, number) = (leased.job.id, leased.token, leased.attempt);
 
+    let live = Arc::new(Live::default());
+    let room = match room {
+        Some(room) => Some(room),
+        None => admitted(context, leased, rule.limits.memory, &live).await,
+    };
+    let Some(room) = room else {
+        return put_back(leased, Waiting::Shutdown, started_at);
+    };
     let catalog = context.plugins.catalog();
     let Some((plugin, info)) = catalog.serving(&leased.job.kind) else {
         // The plugin went away between the claim and now.
-        let attempt = Attempt::without_run(number, token, started_at);
-        let outcome = Outcome::NotRun(Waiting::PluginMissing);
-        return settlement(leased, outcome, attempt, leased.job.retry.clone());
+        context.live.remove(id, token);
+        return put_back(leased, Waiting::PluginMissing, started_at);
     };
     let (limits, retry) = resolve(&leased.job, &rule, info);
-    let live = Arc::new(Live::default());
     let held = Held {
         worker: context.worker,
         live: live.clone(),
@@ -71,13 +87,54 @@ pub(super) async fn run(context: &RunContext, host: &dyn Host, leased: &LeasedJo
         mut attempt,
         children,
     } = host.run(request, context.services.clone()).await;
+    drop(room);
     context.live.remove(id, token);
+    context
+        .plugins
+        .ended(plugin, &leased.job.kind, id, &outcome);
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {
         children,
         ..settlement(leased, outcome, attempt, retry)
     }
+}
+
+/// Room for the attempt's memory, waited for. `None` when it was interrupted meanwhile.
+async fn admitted(
+    context: &RunContext,
+    leased: &LeasedJob,
+    memory: u64,
+    live: &Arc<Live>,
+) -> Option<Room> {
+    let (id, token) = (leased.job.id, leased.token);
+    tracing::debug!(job = %id, memory, "waits for memory that other attempts hold");
+    // Its lease is renewed all the while, as nothing limits how long others run.
+    let held = Held {
+        worker: context.worker,
+        live: live.clone(),
+        hard_deadline: u64::MAX,
+    };
+    context.live.add(id, token, held);
+    tokio::select! {
+        biased;
+        () = live.interrupt_asked() => {
+            context.live.remove(id, token);
+            None
+        }
+        room = context.budget.enter(memory) => Some(room),
+    }
+}
+
+/// The settlement of a run that did not begin.
+fn put_back(leased: &LeasedJob, why: Waiting, started_at: UnixMs) -> Settlement {
+    let attempt = Attempt::without_run(leased.attempt, leased.token, started_at);
+    settlement(
+        leased,
+        Outcome::NotRun(why),
+        attempt,
+        leased.job.retry.clone(),
+    )
 }
 
 /// The settlement of a run that broke inside the host.

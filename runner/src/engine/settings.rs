@@ -34,8 +34,7 @@ pub trait Settings: Send + Sync + 'static {
 #[must_use]
 pub fn door_defaults(settings: &dyn Settings, catalog: &Catalog, kind: &str) -> KindDefaults {
     let rule = settings.rule(kind);
-    let info = catalog.serving(kind).map(|(_, info)| info.clone());
-    let info = info.unwrap_or_default();
+    let info = catalog.describing(kind).cloned().unwrap_or_default();
     KindDefaults {
         queue: rule.queue.or(info.queue),
         retry: RetryPolicy {

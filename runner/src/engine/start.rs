@@ -6,7 +6,8 @@ use sandhog_model::JobId;
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    Running,
+    MemoryUse, Running,
+    budget::Budget,
     lease::Heartbeat,
     live::{LiveTable, WorkerCount},
     run::RunContext,
@@ -28,6 +29,10 @@ pub struct EngineOptions {
     pub workers: usize,
     /// Attempts a worker thread runs at a time, at least 1.
     pub slots: usize,
+    /// Memory that the attempts which run at a time may have together by their limits, in bytes.
+    pub memory_budget: u64,
+    /// The largest memory limit of any kind, in bytes.
+    pub memory_ceiling: u64,
     /// How long a lease lasts without a renewal, in milliseconds.
     pub lease_ms: u64,
 }
@@ -73,6 +78,7 @@ pub struct Engine {
     options: EngineOptions,
     plugins: Arc<dyn Plugins>,
     live: Arc<LiveTable>,
+    budget: Arc<Budget>,
     counts: Vec<Arc<WorkerCount>>,
     phase: watch::Sender<Phase>,
     stopped: watch::Sender<bool>,
@@ -93,6 +99,7 @@ impl Engine {
         let mut engine = Self {
             plugins: parts.plugins.clone(),
             live: live.clone(),
+            budget: Budget::new(options.memory_budget),
             counts: Vec::new(),
             phase,
             stopped,
@@ -135,9 +142,11 @@ impl Engine {
                 }),
                 clock: parts.clock.clone(),
                 live: self.live.clone(),
+                budget: self.budget.clone(),
             }),
             store: parts.store.clone(),
             slots: self.options.slots,
+            memory_ceiling: self.options.memory_ceiling,
             count,
             phase: self.phase.subscribe(),
         };
@@ -207,6 +216,10 @@ impl Running for Engine {
             .enumerate()
             .map(|(number, count)| count.row(number, self.options.slots, &self.live))
             .collect()
+    }
+
+    fn memory(&self) -> MemoryUse {
+        self.budget.usage()
     }
 
     fn catalog(&self) -> Arc<Catalog> {

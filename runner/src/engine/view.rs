@@ -3,6 +3,19 @@
 use sandhog_model::JobId;
 use serde::{Deserialize, Serialize};
 
+/// The memory that attempts hold room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MemoryUse {
+    /// What all may take together, in bytes.
+    pub budget: u64,
+    /// The limits of those that run, in bytes.
+    pub held: u64,
+    /// Leased jobs that wait for room.
+    pub waiting: usize,
+    /// Whether a worker has a free slot for which there may be too little room.
+    pub short: bool,
+}
+
 /// A worker thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRow {

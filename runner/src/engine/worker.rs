@@ -36,6 +36,8 @@ pub(super) struct Worker {
     pub(super) context: Arc<RunContext>,
     pub(super) store: Arc<dyn Store>,
     pub(super) slots: usize,
+    /// The largest memory limit of any kind, in bytes.
+    pub(super) memory_ceiling: u64,
     pub(super) count: Arc<WorkerCount>,
     pub(super) phase: watch::Receiver<Phase>,
 }
@@ -55,6 +57,7 @@ impl Worker {
         let host: std::rc::Rc<dyn Host> = host.into();
         let mut slots = Slots::default();
         let mut catalog = self.context.plugins.changed();
+        let mut freed = self.context.budget.freed();
         let mut told = self.phase.clone();
         let ready = self.store.ready();
         // Armed once and again only after it fired, always before the next claim: what becomes ready
@@ -85,6 +88,7 @@ impl Worker {
                 }
                 () = self.until_due(slots.next_due) => look = true,
                 changed = catalog.changed() => look |= changed.is_ok(),
+                changed = freed.changed() => look |= changed.is_ok(),
                 changed = told.changed() => {
                     if changed.is_err() {
                         break;
@@ -95,15 +99,19 @@ impl Worker {
         while slots.settling.join_next().await.is_some() {}
     }
 
-    /// Claim for the free slots.
+    /// Claim for the free slots, as far as there is memory for what they would run.
     async fn fill(&self, slots: &mut Slots, host: &std::rc::Rc<dyn Host>) {
         let free = self.slots.saturating_sub(slots.running.len());
         let kinds = self.context.plugins.catalog().kinds();
-        if free == 0 || kinds.is_empty() {
+        let least = || self.least_memory(&kinds);
+        let budget = &self.context.budget;
+        let mut reserved = budget.reserve(free, self.memory_ceiling, least);
+        let max = reserved.attempts();
+        if max == 0 || kinds.is_empty() {
             slots.next_due = None;
             return;
         }
-        let claimed = match self.store.claim(ClaimRequest { kinds, max: free }).await {
+        let claimed = match self.store.claim(ClaimRequest { kinds, max }).await {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(%error, "cannot claim jobs");
@@ -114,12 +122,22 @@ impl Worker {
         slots.next_due = claimed.next_due;
         for leased in claimed.jobs {
             let leased = Arc::new(leased);
+            let rule = self.context.settings.rule(&leased.job.kind);
+            let room = reserved.take(rule.limits.memory);
             let (context, host, job) = (self.context.clone(), host.clone(), leased.clone());
             let task = slots
                 .running
-                .spawn_local(async move { run(&context, host.as_ref(), &job).await });
+                .spawn_local(async move { run(&context, host.as_ref(), &job, rule, room).await });
             slots.jobs.insert(task.id(), leased);
         }
+    }
+
+    /// The smallest memory limit of these kinds, in bytes.
+    fn least_memory(&self, kinds: &[String]) -> u64 {
+        let limits = kinds
+            .iter()
+            .map(|kind| self.context.settings.rule(kind).limits.memory);
+        limits.min().unwrap_or(0)
     }
 
     /// Collect what ended and send it off; the slot is free at once.

@@ -4,6 +4,7 @@
 
 mod bytes;
 mod capabilities;
+mod code;
 mod registry;
 mod sandbox;
 
@@ -27,8 +28,11 @@ pub use capabilities::{
     Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, Outside, SecretRule,
     SecretSource, grants_as_toml, parse_grants,
 };
+pub use code::NativeCode;
 pub use registry::{
-    CacheError, Checked, Registry, RegistryError, RegistryOptions, Trial, Tried, check, run_once,
+    ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt, MissingImport,
+    NoVersion, PluginAct, PluginView, Quarantine, Registry, RegistryError, RegistryOptions, Trial,
+    Tried, Version, VersionView, check, compile_as_child, run_once,
 };
 pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 
@@ -209,7 +213,7 @@ pub struct Plugin {
     /// The kinds it serves.
     pub kinds: Vec<KindInfo>,
     /// The native code made from it.
-    pub code: PathBuf,
+    pub code: NativeCode,
     /// Whether the native code came from the cache.
     pub cached: bool,
     /// What its handlers wish to be granted, as they state it.
@@ -255,6 +259,25 @@ pub struct Catalog {
     pub plugins: BTreeMap<String, Arc<Plugin>>,
     /// Files that cannot be used.
     pub problems: Vec<Problem>,
+    /// Plugins that are held back, by name: their jobs wait.
+    #[serde(default)]
+    pub held: BTreeMap<String, Held>,
+    /// Plugins of which another version than their file's is served: the file's digest, by name.
+    #[serde(default)]
+    pub replaced: BTreeMap<String, String>,
+}
+
+/// A plugin that is held back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The version that would be served.
+    pub plugin: Plugin,
+    /// Since when; `None` when it is about to be served.
+    pub since: Option<UnixMs>,
+    /// Why, in one line.
+    pub why: String,
+    /// Whether a person said so.
+    pub by_hand: bool,
 }
 
 impl Catalog {
@@ -265,6 +288,23 @@ impl Catalog {
             let info = plugin.kinds.iter().find(|info| info.kind == kind)?;
             Some((plugin, info))
         })
+    }
+
+    /// What is known of a kind: of the plugin that serves it, or would if it were not held back.
+    #[must_use]
+    pub fn describing(&self, kind: &str) -> Option<&KindInfo> {
+        let held = || {
+            let held = self.held.values().flat_map(|held| &held.plugin.kinds);
+            held.into_iter().find(|info| info.kind == kind)
+        };
+        self.serving(kind).map(|(_, info)| info).or_else(held)
+    }
+
+    /// The plugin that would serve a kind if it were not held back.
+    #[must_use]
+    pub fn holding(&self, kind: &str) -> Option<(&String, &Held)> {
+        let serves = |held: &Held| held.plugin.kinds.iter().any(|info| info.kind == kind);
+        self.held.iter().find(|(_, held)| serves(held))
     }
 
     /// Every kind served, in order.
@@ -286,4 +326,14 @@ pub trait Plugins: Send + Sync + 'static {
     fn catalog(&self) -> Arc<Catalog>;
     /// Counts up each time the catalog changes.
     fn changed(&self) -> tokio::sync::watch::Receiver<u64>;
+    /// An attempt by a plugin ended: a version that breaks again and again is held back.
+    fn ended(&self, plugin: &Plugin, kind: &str, job: JobId, outcome: &Outcome);
+}
+
+/// The versions of plugins, looked at and chosen by a person. What it does may wait for a disk.
+pub trait PluginDesk: Send + Sync + 'static {
+    /// A plugin with its past.
+    fn view(&self, name: &str) -> Option<PluginView>;
+    /// Choose what is served of a plugin; the plugin as it is then.
+    fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused>;
 }

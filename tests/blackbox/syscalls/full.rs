@@ -247,8 +247,7 @@ fn t9_a_small_disk_that_fills_up_works_again_once_there_is_room() {
 #[test]
 fn t11_a_disk_out_of_inodes_works_again_once_there_are_some() {
     let ballast = "mkdir data/ballast && i=0 && while touch data/ballast/$i 2>/dev/null; do \
-        i=$((i+1)); done; rm data/ballast/0 data/ballast/1 data/ballast/2 data/ballast/3 \
-        data/ballast/4 data/ballast/5 data/ballast/6 data/ballast/7 data/ballast/8 data/ballast/9";
+        i=$((i+1)); done; rm data/ballast/? data/ballast/1[0-3]";
     filled(
         "size=64m,nr_inodes=60",
         ballast,

@@ -2,7 +2,10 @@
 //! that do not use the runner's own code.
 
 mod answer;
+pub mod component;
+pub mod hand_made;
 mod home;
+pub mod hostile;
 mod inputs;
 mod ledger;
 mod picture;

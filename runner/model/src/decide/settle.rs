@@ -218,5 +218,6 @@ fn last_loss(slot: &Slot, losses: u32, now: Now) -> Attempt {
         failure: Some(Failure::new(FailureKind::Lost, "lost", cause).with_hint(hint)),
         logs: Vec::new(),
         dropped_lines: 0,
+        cpu_us: 0,
     }
 }

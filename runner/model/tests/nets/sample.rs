@@ -47,6 +47,7 @@ pub(crate) fn attempt() -> Attempt {
         failure: None,
         logs: Vec::new(),
         dropped_lines: 0,
+        cpu_us: 0,
     }
 }
 

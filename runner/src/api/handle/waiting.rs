@@ -97,20 +97,41 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     };
     let rows = ctx.store.jobs(filter, page).await?.rows;
     let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
-    Ok(unserved(ctx, kinds.into_iter()))
+    Ok(unserved(ctx, kinds.into_iter()).or_else(|| crowded(ctx)))
+}
+
+/// The sentence that says that memory is short, if it is.
+fn crowded(ctx: &Ctx) -> Option<String> {
+    let memory = ctx.running.as_ref()?.memory();
+    (memory.short || memory.waiting > 0).then(|| {
+        format!(
+            "running attempts hold {} of the {} MiB that `memory_budget` under [runner] lets them have",
+            memory.held >> 20,
+            memory.budget >> 20
+        )
+    })
 }
 
 /// The sentence that names the kinds without a plugin, if there are any.
-fn unserved<'a>(ctx: &Ctx, kinds: impl Iterator<Item = &'a str>) -> Option<String> {
+fn unserved<'a>(ctx: &Ctx, due: impl Iterator<Item = &'a str>) -> Option<String> {
     let catalog = ctx.running.as_ref()?.catalog();
-    let missing: Vec<&str> = kinds
+    let (held, kinds): (Vec<&str>, Vec<&str>) = due
         .filter(|kind| catalog.serving(kind).is_none())
-        .collect();
-    if missing.is_empty() {
+        .partition(|kind| catalog.holding(kind).is_some());
+    if let Some((kind, (name, why))) = held
+        .first()
+        .and_then(|kind| Some((kind, catalog.holding(kind)?)))
+    {
+        return Some(format!(
+            "{kind} is served by plugin {name}, which is held back: {}; see `sandhog plugin show {name}`",
+            why.why
+        ));
+    }
+    if kinds.is_empty() {
         return None;
     }
     Some(format!(
         "no plugin serves {}: see `sandhog plugin ls`",
-        missing.join(", ")
+        kinds.join(", ")
     ))
 }

@@ -77,7 +77,7 @@ fn verdict(missing: &[String]) -> &'static str {
 
 fn shape(checked: &Checked) -> Value {
     let missing = missing(checked);
-    let mut shape = shapes::plugin(&checked.plugin);
+    let mut shape = shapes::plugin(&checked.plugin, "ok");
     shape["imports"] = json!(checked.imports);
     shape["asks"] = json!(checked.plugin.asks.as_deref().map(grants_as_toml));
     shape["grants"] = grants_as_toml(&checked.plugin.grants).into();

@@ -5,6 +5,7 @@ mod check;
 mod new;
 mod toolchain;
 mod trial;
+mod versions;
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::{
     api::Request,
-    plugin::{Catalog, Problem},
+    plugin::{Catalog, PluginAct, Problem},
 };
 
 #[derive(Debug, Subcommand)]
@@ -49,6 +50,32 @@ pub(super) enum PluginCommand {
     },
     /// What the plugin folder offers, and what is wrong with the rest
     Ls(LsArgs),
+    /// One plugin with its versions, and why it is held back if it is
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Serve an earlier version in place of the file's, until the file is replaced
+    Rollback {
+        /// The plugin
+        name: String,
+        /// The version, by the beginning of its digest [default: the last good one]
+        #[arg(long, value_name = "DIGEST")]
+        to: Option<String>,
+    },
+    /// Hold back the version that is served: its jobs wait and use no attempt
+    Quarantine {
+        /// The plugin
+        name: String,
+        /// Why, for those who wonder
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Let the file's version run again: end a quarantine and a rollback
+    Release {
+        /// The plugin
+        name: String,
+    },
     /// Run one attempt without a store, and show result, logs and what it used
     Run(RunArgs),
 }
@@ -87,6 +114,14 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
             })
         }
         PluginCommand::Ls(args) => ls(session, &args),
+        PluginCommand::Show { name } => versions::show(session, name),
+        PluginCommand::Rollback { name, to } => {
+            versions::act(session, name, PluginAct::Rollback { to })
+        }
+        PluginCommand::Quarantine { name, reason } => {
+            versions::act(session, name, PluginAct::Quarantine { why: reason })
+        }
+        PluginCommand::Release { name } => versions::act(session, name, PluginAct::Release),
         PluginCommand::Run(args) => trial::run(session, args),
     }
 }
@@ -128,6 +163,7 @@ fn page(catalog: &mut Catalog, args: &LsArgs) -> Option<String> {
     if let Some(cursor) = &args.paging.cursor {
         catalog.plugins = catalog.plugins.split_off(cursor);
         catalog.problems.clear();
+        catalog.held.clear();
     }
     let next = catalog
         .plugins
@@ -152,9 +188,18 @@ fn show(session: &mut Session<'_, '_>, catalog: &Catalog) -> Outcome<()> {
             text::cell(&plugin.sdk),
         ]
     });
-    if !catalog.plugins.is_empty() || catalog.problems.is_empty() {
+    let nothing_else = catalog.problems.is_empty() && catalog.held.is_empty();
+    if !catalog.plugins.is_empty() || nothing_else {
         let header = ["NAME", "KINDS", "SIZE", "DIGEST", "SDK"];
         session.say(&text::table(&header, &[2], rows))?;
+    }
+    for (name, of_file) in &catalog.replaced {
+        if let Some(plugin) = catalog.plugins.get(name) {
+            session.say(&versions::replaced(plugin, of_file))?;
+        }
+    }
+    for (name, held) in &catalog.held {
+        session.say(&versions::held(name, held))?;
     }
     for problem in &catalog.problems {
         let shown = told(problem);

@@ -24,6 +24,7 @@ use crate::{
 mod cron;
 mod dead;
 mod jobs;
+mod plugins;
 mod rest;
 
 /// The rest of the program, as far as the tests need one.

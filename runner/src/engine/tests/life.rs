@@ -57,6 +57,28 @@ async fn a_host_that_panics_costs_one_attempt_and_no_neighbour() {
 }
 
 #[tokio::test]
+async fn every_end_is_told_to_those_who_watch_the_plugins() {
+    let stage = Stage::start(&["fail", "greet"], |request, _| {
+        Box::pin(async move {
+            match request.job.kind.as_str() {
+                "fail" => failed("no"),
+                _ => done("hello"),
+            }
+        })
+    })
+    .await;
+    let dead = stage.enqueue("fail").await;
+    stage.until(dead, State::Dead).await;
+    let well = stage.enqueue("greet").await;
+    stage.until(well, State::Completed).await;
+    let ended = stage.folder.ended.lock().expect("no test panics here");
+    let told: Vec<_> = ended.iter().map(|(job, _)| *job).collect();
+    assert_eq!(told, [dead, dead, dead, well]);
+    assert_eq!(ended[3].1, done("hello"));
+    assert_eq!(ended[0].1, failed("no"));
+}
+
+#[tokio::test]
 async fn a_job_waits_for_its_plugin() {
     let stage = Stage::start(&["other"], |_, _| Box::pin(async { done("late") })).await;
     let waiting = stage.enqueue("greet").await;

@@ -1,5 +1,6 @@
 //! The engine on a real store, with a host that does what a test says.
 
+mod budget;
 mod lease;
 mod life;
 mod stage;

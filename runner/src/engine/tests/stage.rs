@@ -23,8 +23,8 @@ use crate::{
     clock::{Clock, SystemClock},
     engine::{Engine, EngineOptions, EngineParts, KindRule, Running, Settings},
     plugin::{
-        AttemptRequest, Catalog, Host, HostFactory, KindInfo, Live, Plugin, Plugins, Report,
-        Services,
+        AttemptRequest, Catalog, Host, HostFactory, KindInfo, Limits, Live, Plugin, Plugins,
+        Report, Services,
     },
     store::{
         Inspect, JobView, Store,
@@ -62,6 +62,8 @@ impl Clock for Leaping {
 /// The plugin folder: what it offers is set by the test.
 pub(super) struct Folder {
     catalog: Mutex<Arc<Catalog>>,
+    /// The ends that were told to it.
+    pub(super) ended: Mutex<Vec<(JobId, Outcome)>>,
     broken: AtomicBool,
     changed: watch::Sender<u64>,
 }
@@ -70,6 +72,7 @@ impl Folder {
     pub(super) fn serving(kinds: &[&str]) -> Arc<Self> {
         let folder = Self {
             catalog: Mutex::default(),
+            ended: Mutex::default(),
             broken: AtomicBool::default(),
             changed: watch::Sender::new(0),
         };
@@ -102,7 +105,7 @@ impl Folder {
         let plugins = BTreeMap::from([(plugin.name.clone(), Arc::new(plugin))]);
         *self.catalog.lock().expect("no test panics here") = Arc::new(Catalog {
             plugins,
-            problems: Vec::new(),
+            ..Catalog::default()
         });
         self.changed.send_modify(|count| *count += 1);
     }
@@ -116,6 +119,12 @@ impl Plugins for Folder {
 
     fn changed(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
+    }
+
+    fn ended(&self, plugin: &Plugin, _: &str, job: JobId, outcome: &Outcome) {
+        assert_eq!(plugin.name, "scripted");
+        let mut ended = self.ended.lock().expect("no test panics here");
+        ended.push((job, outcome.clone()));
     }
 }
 
@@ -151,12 +160,20 @@ impl HostFactory for Scripted {
     }
 }
 
+/// Memory limit of kind `large`, in bytes: twice that of any other.
+const LARGE: u64 = 256 << 20;
+
 /// Retries at once.
 struct Quick;
 
 impl Settings for Quick {
-    fn rule(&self, _kind: &str) -> KindRule {
+    fn rule(&self, kind: &str) -> KindRule {
+        let mut limits = Limits::default();
+        if kind == "large" {
+            limits.memory = LARGE;
+        }
         KindRule {
+            limits,
             retry: RetryPolicy {
                 max_attempts: Some(3),
                 backoff: Some("fixed 1ms".parse::<Backoff>().expect("a backoff")),
@@ -181,6 +198,16 @@ impl Stage {
     }
 
     pub(super) async fn start_with(kinds: &[&str], script: Script, lease_ms: u64) -> Self {
+        Self::start_within(kinds, script, lease_ms, 1 << 40).await
+    }
+
+    /// The same with a memory budget, in bytes.
+    pub(super) async fn start_within(
+        kinds: &[&str],
+        script: Script,
+        lease_ms: u64,
+        budget: u64,
+    ) -> Self {
         let data = TempDir::new().expect("a temporary directory");
         let clock = Arc::new(Leaping::default());
         let store = wal::open(WalOptions {
@@ -194,6 +221,8 @@ impl Stage {
             EngineOptions {
                 workers: 2,
                 slots: 2,
+                memory_budget: budget,
+                memory_ceiling: LARGE,
                 lease_ms,
             },
             EngineParts {
@@ -262,13 +291,7 @@ impl Stage {
 
     /// Wait until an attempt at the job has begun: that is a moment after it was leased.
     pub(super) async fn until_begun(&self, id: JobId) {
-        let begun = async {
-            while self.engine.live(id).is_none() {
-                tokio::task::yield_now().await;
-            }
-        };
-        let begun = tokio::time::timeout(BOUND, begun).await;
-        begun.expect("the attempt begins");
+        until(|| self.engine.live(id).is_some()).await;
     }
 
     pub(super) async fn stop(&self, grace: Duration) {
@@ -276,6 +299,21 @@ impl Stage {
         tokio::time::timeout(BOUND, stop)
             .await
             .expect("the engine stops");
+    }
+}
+
+/// Wait until something is so that nobody tells of.
+#[track_caller]
+pub(super) fn until(so: impl Fn() -> bool) -> impl Future<Output = ()> {
+    let place = std::panic::Location::caller();
+    async move {
+        let looked = async {
+            while !so() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let in_time = tokio::time::timeout(BOUND, looked).await;
+        assert!(in_time.is_ok(), "never came to be: {place}");
     }
 }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use crate::plugin::{
     bytes::human_bytes,
-    sandbox::{bindings::sandhog::job::context, state::State},
+    sandbox::{
+        bindings::sandhog::job::context,
+        state::{CHECKPOINT_COST, CHECKPOINTS_BYTES, State},
+    },
 };
 
 impl context::Host for State {
@@ -23,6 +26,14 @@ impl context::Host for State {
                 "a checkpoint of {} is over its limit of {}",
                 human_bytes(bytes.len() as u64),
                 human_bytes(limit)
+            ));
+        }
+        let cost = CHECKPOINT_COST.max(bytes.len() as u64);
+        self.checkpointed = self.checkpointed.saturating_add(cost);
+        if self.checkpointed > CHECKPOINTS_BYTES {
+            return Err(format!(
+                "the checkpoints of one attempt may have {} in all: keep fewer, or smaller ones",
+                human_bytes(CHECKPOINTS_BYTES)
             ));
         }
         let services = Arc::clone(&self.grant.services);

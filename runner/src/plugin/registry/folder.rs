@@ -121,7 +121,7 @@ pub(crate) fn read(path: &Path, stamp: Option<Stamp>, max_file: u64) -> Reading 
         Err(error) if error.kind() == io::ErrorKind::NotFound && stamp.is_some() => {
             Reading::Unsettled
         }
-        Err(error) => Reading::Faulty(Fault::new(
+        Err(error) => Reading::Faulty(Fault::passing(
             format!("cannot be read: {error}"),
             "give the runner's user the right to read it",
         )),

@@ -3,7 +3,12 @@
 //! A file is taken when two looks in a row find it unchanged. One that cannot be read takes its
 //! plugin out of the catalog: its jobs wait, rather than run with rights that were taken back.
 
-use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::folder::{self, Reading, Stamp};
 use crate::plugin::{Catalog, Ceilings, Grants, Problem, capabilities::grants::parse};
@@ -15,6 +20,7 @@ const HINT: &str = "mend it; its jobs wait until then (docs/capabilities.md has 
 /// What is known of the files.
 #[derive(Debug)]
 pub(crate) struct GrantFiles {
+    folder: PathBuf,
     ceilings: Arc<Ceilings>,
     files: BTreeMap<String, Known>,
 }
@@ -29,29 +35,33 @@ struct Known {
 }
 
 impl GrantFiles {
-    pub(crate) fn new(ceilings: Arc<Ceilings>) -> Self {
+    /// The files in `folder`.
+    pub(crate) fn new(folder: PathBuf, ceilings: Arc<Ceilings>) -> Self {
         Self {
+            folder,
             ceilings,
             files: BTreeMap::new(),
         }
     }
 
     /// Give each plugin of a catalog its grants, and take out those whose file is wrong. False while
-    /// a file is waiting to be seen unchanged twice.
-    pub(crate) fn apply(&mut self, folder: &Path, catalog: &mut Catalog) -> bool {
+    /// a file is waiting to be seen unchanged twice. Without `look`, what was taken before counts.
+    pub(crate) fn apply(&mut self, catalog: &mut Catalog, look: bool) -> bool {
         let mut settled = true;
         self.files
             .retain(|name, _| catalog.plugins.contains_key(name));
         let names: Vec<String> = catalog.plugins.keys().cloned().collect();
         for name in names {
-            let path = folder.join(format!("{name}.toml"));
+            let path = self.folder.join(format!("{name}.toml"));
             let known = self.files.entry(name.clone());
             let first = matches!(known, std::collections::btree_map::Entry::Vacant(_));
             let known = known.or_insert(Known {
                 seen: None,
                 taken: None,
             });
-            settled &= known.look(&name, &path, first, &self.ceilings);
+            if look || first {
+                settled &= known.look(&name, &path, first, &self.ceilings);
+            }
             match &known.taken {
                 Some((_, Ok(grants))) => {
                     if let Some(plugin) = catalog.plugins.get_mut(&name)
@@ -171,9 +181,9 @@ mod tests {
         catalog
     }
 
-    fn look(files: &mut GrantFiles, folder: &Path) -> (Catalog, bool) {
+    fn look(files: &mut GrantFiles) -> (Catalog, bool) {
         let mut catalog = catalog();
-        let settled = files.apply(folder, &mut catalog);
+        let settled = files.apply(&mut catalog, true);
         (catalog, settled)
     }
 
@@ -181,22 +191,22 @@ mod tests {
     fn a_file_counts_once_it_is_steady_and_again_when_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.toml");
-        let mut files = GrantFiles::new(Arc::default());
-        let (found, settled) = look(&mut files, folder.path());
+        let mut files = GrantFiles::new(folder.path().to_path_buf(), Arc::default());
+        let (found, settled) = look(&mut files);
         assert!(settled && found.plugins["p"].grants.scratch.is_none());
 
         fs::write(&file, "[grants]\nscratch = \"1MiB\"\n").unwrap();
-        let (found, settled) = look(&mut files, folder.path());
+        let (found, settled) = look(&mut files);
         assert!(!settled && found.plugins["p"].grants.scratch.is_none());
-        let (found, settled) = look(&mut files, folder.path());
+        let (found, settled) = look(&mut files);
         assert!(settled);
         assert_eq!(found.plugins["p"].grants.scratch, Some(1 << 20));
 
         fs::remove_file(&file).unwrap();
-        let (found, settled) = look(&mut files, folder.path());
+        let (found, settled) = look(&mut files);
         assert!(!settled, "an editor may be about to put it back");
         assert_eq!(found.plugins["p"].grants.scratch, Some(1 << 20));
-        let (found, settled) = look(&mut files, folder.path());
+        let (found, settled) = look(&mut files);
         assert!(settled && found.plugins["p"].grants.scratch.is_none());
     }
 
@@ -208,9 +218,9 @@ mod tests {
             "[grants]\nscratch = \"1MiB\"\n",
         )
         .unwrap();
-        let mut files = GrantFiles::new(Arc::default());
-        assert!(look(&mut files, folder.path()).0.plugins.is_empty());
-        let (found, settled) = look(&mut files, folder.path());
+        let mut files = GrantFiles::new(folder.path().to_path_buf(), Arc::default());
+        assert!(look(&mut files).0.plugins.is_empty());
+        let (found, settled) = look(&mut files);
         assert!(settled);
         assert_eq!(found.plugins["p"].grants.scratch, Some(1 << 20));
     }
@@ -219,8 +229,8 @@ mod tests {
     fn a_wrong_file_takes_its_plugin_out_and_says_why() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("p.toml");
-        let mut files = GrantFiles::new(Arc::default());
-        look(&mut files, folder.path());
+        let mut files = GrantFiles::new(folder.path().to_path_buf(), Arc::default());
+        look(&mut files);
         for (bytes, says) in [
             (
                 b"[grants]\nscrach = \"1MiB\"\n".to_vec(),
@@ -230,8 +240,8 @@ mod tests {
             (vec![b'#'; 300 << 10], human_bytes(FILE_BYTES).as_str()),
         ] {
             fs::write(&file, bytes).unwrap();
-            look(&mut files, folder.path());
-            let (found, settled) = look(&mut files, folder.path());
+            look(&mut files);
+            let (found, settled) = look(&mut files);
             assert!(settled && found.plugins.is_empty(), "{says}");
             assert_eq!(found.problems[0].file, file);
             assert!(
@@ -241,7 +251,7 @@ mod tests {
             );
         }
         fs::write(&file, "").unwrap();
-        look(&mut files, folder.path());
-        assert_eq!(look(&mut files, folder.path()).0.plugins.len(), 1);
+        look(&mut files);
+        assert_eq!(look(&mut files).0.plugins.len(), 1);
     }
 }

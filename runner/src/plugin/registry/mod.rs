@@ -4,39 +4,56 @@
 //! linked, asked what it serves, and only then put in the catalog. A bad file never unseats a good
 //! one.
 
+mod ask;
 mod cache;
+mod child;
+mod compile;
 mod description;
+mod desk;
 mod folder;
 mod grants;
+mod halt;
 mod imports;
 mod preamble;
 mod shelf;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod versions;
 mod watch;
+mod whole;
 mod workshop;
 
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         mpsc::{SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
+use sandhog_model::{JobId, Outcome};
 use thiserror::Error;
 use tokio::sync::watch as notice;
 
+use self::{desk::Desk, grants::GrantFiles, tally::Tally, versions::Versions};
 use super::{
-    Catalog, Ceilings, Plugins,
+    Catalog, Ceilings, Plugin, PluginDesk, Plugins,
     sandbox::{SandboxOptions, engines::Engines},
 };
 
-pub use cache::CacheError;
+pub use cache::CacheBounds;
+pub use child::{COMPILE_VERB, CompileLimits};
+pub use compile::compile_as_child;
+pub use desk::{ActRefused, PluginAct, PluginView, VersionView};
+pub use halt::Halt;
+pub use imports::MissingImport;
 pub use trial::{Checked, Trial, Tried, check, run_once};
+pub use versions::{NoVersion, Quarantine, Version};
+pub use whole::DirError;
 
 /// What the registry watches and where it keeps its code.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,27 +63,83 @@ pub struct RegistryOptions {
     /// Where native code is kept, readable by the runner's user alone. Whoever can write here can
     /// run code as the runner, so it is never inside `plugins_dir`.
     pub cache_dir: PathBuf,
+    /// Where earlier versions are kept, and which are held back. As private as `cache_dir`.
+    pub versions_dir: PathBuf,
+    /// Whether the data directory is this process's to change: else no version is noted or kept, and
+    /// nothing is deleted.
+    pub owns_data: bool,
+    /// How many versions of each plugin are kept, at least 1.
+    pub keep_versions: usize,
+    /// After how many jobs in a row that break a version it is held back; never when 0.
+    pub quarantine_after: usize,
     /// Time between two looks at the folder.
     pub poll: Duration,
+    /// Time before what failed for want of something of the machine is tried again.
+    pub again: Duration,
     /// Largest file taken, in bytes.
     pub max_file: u64,
     /// What the workers' sandboxes are built for: what cannot run there is refused at load.
     pub sandbox: SandboxOptions,
     /// What plugins may be granted.
     pub ceilings: Arc<Ceilings>,
+    /// Who compiles.
+    pub compiler: Compiler,
+    /// What the code cache may hold.
+    pub cache: CacheBounds,
+    /// How long a start waits for components that were never compiled here; the others are compiled
+    /// while jobs run. Without a bound, the first scan is complete when the start returns.
+    pub first_scan: Option<Duration>,
+}
+
+/// Who turns components into native code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Compiler {
+    /// A child process that runs this program as [`compile_as_child`], one at a time, within limits.
+    Child {
+        /// The program.
+        program: PathBuf,
+        /// What one compilation may use.
+        limits: CompileLimits,
+    },
+    /// This process. A component can take it down.
+    #[cfg(test)]
+    Here,
+}
+
+impl Compiler {
+    /// This very program, in a child process.
+    #[must_use]
+    pub fn child(limits: CompileLimits) -> Self {
+        Self::Child {
+            program: child::own_program(),
+            limits,
+        }
+    }
 }
 
 impl RegistryOptions {
-    /// The defaults for two directories.
+    /// The defaults for three directories.
     #[must_use]
-    pub fn new(plugins_dir: impl Into<PathBuf>, cache_dir: impl Into<PathBuf>) -> Self {
+    pub fn new(
+        plugins_dir: impl Into<PathBuf>,
+        cache_dir: impl Into<PathBuf>,
+        versions_dir: impl Into<PathBuf>,
+    ) -> Self {
         Self {
             plugins_dir: plugins_dir.into(),
             cache_dir: cache_dir.into(),
+            versions_dir: versions_dir.into(),
+            owns_data: true,
+            keep_versions: 5,
+            quarantine_after: 10,
             poll: Duration::from_millis(200),
+            again: Duration::from_secs(10),
             max_file: 64 << 20,
             sandbox: SandboxOptions::default(),
             ceilings: Arc::default(),
+            compiler: Compiler::child(CompileLimits::default()),
+            cache: CacheBounds::default(),
+            first_scan: None,
         }
     }
 }
@@ -82,16 +155,16 @@ pub enum RegistryError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// The cache for native code cannot be used.
+    /// A directory of the registry's own cannot be used.
     #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// The cache would be where plugins are dropped.
+    Dir(#[from] DirError),
+    /// A directory of the registry's own would be where plugins are dropped.
     #[error(
-        "the code cache {} lies in the plugin folder: give it a directory that no one who drops plugins can write to",
+        "{} lies in the plugin folder, where everyone who drops plugins can write: keep the data directory out of it",
         path.display()
     )]
-    CacheInPlugins {
-        /// The cache directory.
+    OwnDirInPlugins {
+        /// The directory.
         path: PathBuf,
     },
     /// The compiler or the sandbox cannot be set up.
@@ -104,6 +177,8 @@ pub enum RegistryError {
 pub(crate) struct Fault {
     pub(crate) cause: String,
     pub(crate) hint: String,
+    /// Whether it is a fault of the machine, which may pass without the file being touched.
+    pub(crate) passing: bool,
 }
 
 impl Fault {
@@ -111,8 +186,26 @@ impl Fault {
         Self {
             cause: cause.into(),
             hint: hint.into(),
+            passing: false,
         }
     }
+
+    pub(crate) fn passing(cause: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            passing: true,
+            ..Self::new(cause, hint)
+        }
+    }
+}
+
+/// Bytes as hex digits.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// The plugin folder, watched by a thread of its own until this is dropped.
@@ -120,27 +213,42 @@ impl Fault {
 pub struct Registry {
     shared: Arc<Shared>,
     wake: Option<SyncSender<()>>,
+    halt: Halt,
     thread: Option<JoinHandle<()>>,
 }
 
 /// What the watching thread and its readers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Taken before the catalog, never after it.
+    desk: Mutex<Desk>,
+    tally: Mutex<Tally>,
+    quarantine_after: usize,
     catalog: Mutex<Arc<Catalog>>,
     changed: notice::Sender<u64>,
 }
 
 impl Registry {
-    /// Watch a folder. The first scan is complete when this returns: it may take seconds for
-    /// components that were never compiled here.
-    pub fn start(options: RegistryOptions) -> Result<Self, RegistryError> {
+    /// Watch a folder. The first scan is complete when this returns, as far as the options give it
+    /// time: it may take seconds for components that were never compiled here. `halt` cuts it short.
+    pub fn start(options: RegistryOptions, halt: Halt) -> Result<Self, RegistryError> {
         let engines = Engines::start().map_err(RegistryError::Engine)?;
+        let keep = options.owns_data.then_some(options.keep_versions);
+        let versions = Versions::open(&options.versions_dir, keep)?;
+        let grants = GrantFiles::new(
+            options.plugins_dir.clone(),
+            Arc::clone(&options.ceilings),
+        );
         let shared = Arc::new(Shared {
+            desk: Mutex::new(Desk::new(versions, grants)),
+            tally: Mutex::default(),
+            quarantine_after: options.quarantine_after,
             catalog: Mutex::default(),
             changed: notice::Sender::new(0),
         });
-        let mut watcher = watch::Watcher::new(options, &engines, Arc::clone(&shared))?;
-        watcher.first_scan(&engines)?;
+        let mut watcher =
+            watch::Watcher::new(options, &engines, Arc::clone(&shared), halt.clone())?;
+        watcher.first_scan()?;
         // One wish to look is enough: more would look at the same folder.
         let (wake, woken) = sync_channel(1);
         let thread = thread::Builder::new()
@@ -154,6 +262,7 @@ impl Registry {
         Ok(Self {
             shared,
             wake: Some(wake),
+            halt,
             thread: Some(thread),
         })
     }
@@ -175,10 +284,31 @@ impl Plugins for Registry {
     fn changed(&self) -> notice::Receiver<u64> {
         self.shared.changed.subscribe()
     }
+
+    fn ended(&self, plugin: &Plugin, kind: &str, job: JobId, outcome: &Outcome) {
+        self.shared.ended(plugin, kind, job, outcome);
+    }
+}
+
+impl PluginDesk for Registry {
+    fn view(&self, name: &str) -> Option<PluginView> {
+        self.shared.view(name)
+    }
+
+    fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused> {
+        let view = self.shared.act(name, act)?;
+        if view.served.is_none() {
+            // What is to be served instead may have to be loaded; that is urgent.
+            self.halt.step_aside();
+            self.look();
+        }
+        Ok(view)
+    }
 }
 
 impl Drop for Registry {
     fn drop(&mut self) {
+        self.halt.stop();
         self.wake = None;
         if let Some(thread) = self.thread.take() {
             // A panic there was printed when it happened.
@@ -192,15 +322,25 @@ impl Shared {
         Arc::clone(&self.catalog.lock().unwrap_or_else(|held| held.into_inner()))
     }
 
-    /// Put a new catalog in place of the old one, when it is another.
-    fn swap(&self, catalog: Catalog) {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        // Nothing that holds the lock leaves it half changed.
+        self.desk.lock().unwrap_or_else(|held| held.into_inner())
+    }
+
+    /// Put what follows from the desk in place of the catalog, when it is another. `look`: also see
+    /// whether the files of grants changed. False while one of them is waiting to be seen unchanged twice.
+    fn refresh(&self, look: bool) -> bool {
+        let mut desk = self.desk();
+        let (catalog, settled) = desk.catalog(look);
         let mut held = self.catalog.lock().unwrap_or_else(|held| held.into_inner());
         if **held == catalog {
-            return;
+            return settled;
         }
         *held = Arc::new(catalog);
         drop(held);
+        drop(desk);
         self.changed.send_modify(|count| *count += 1);
+        settled
     }
 }
 
@@ -210,6 +350,13 @@ pub(crate) fn workshop_for_tests(
     cache_dir: &std::path::Path,
     engines: &Engines,
 ) -> workshop::Workshop {
-    workshop::Workshop::open(cache_dir, &SandboxOptions::default(), engines, true)
-        .expect("a workshop in a directory of our own")
+    let options = SandboxOptions::default();
+    workshop::Workshop::open(
+        cache_dir,
+        &options,
+        engines,
+        Compiler::Here,
+        Halt::default(),
+    )
+    .expect("a workshop in a directory of our own")
 }

@@ -7,6 +7,31 @@ const MAGIC: [u8; 4] = *b"\0asm";
 const COMPONENT: [u8; 4] = [0x0d, 0, 1, 0];
 /// Version 1 at layer 0, which is a core module.
 const MODULE: [u8; 4] = [1, 0, 0, 0];
+/// The system an ELF file names when it is code that wasmtime compiled.
+const WASMTIME_ABI: u8 = 200;
+/// How packed files begin, and what unpacks them.
+const PACKED: [(&[u8], &str, &str); 4] = [
+    (
+        b"\x1f\x8b",
+        "gzip",
+        "unpack it with `gunzip` and drop what comes out",
+    ),
+    (
+        b"PK\x03\x04",
+        "a zip archive",
+        "unpack it and drop the `.wasm` component in it",
+    ),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "zstd",
+        "unpack it with `zstd -d` and drop what comes out",
+    ),
+    (
+        b"\xfd7zXZ",
+        "xz",
+        "unpack it with `xz -d` and drop what comes out",
+    ),
+];
 const REBUILD: &str =
     "build it with `cargo build --release --target wasm32-wasip2`, or `sandhog plugin build`";
 
@@ -15,6 +40,12 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), Fault> {
     let fault = |cause: &str, hint: &str| Err(Fault::new(cause, hint));
     if bytes.is_empty() {
         return fault("the file is empty", "copy the component again");
+    }
+    if bytes.starts_with(b"\x7fELF") && bytes.get(7) == Some(&WASMTIME_ABI) {
+        return fault(
+            "this is native code made by wasmtime (`.cwasm`), which is never loaded from here",
+            "drop the `.wasm` component it was made from: the runner compiles it",
+        );
     }
     if bytes.starts_with(b"\x7fELF") {
         return fault(
@@ -28,12 +59,21 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), Fault> {
             "copy the component again",
         );
     }
+    if let Some((_, what, hint)) = PACKED.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        return fault(&format!("this is packed: {what}"), hint);
+    }
     if !bytes.starts_with(&MAGIC) {
         let text = bytes
             .iter()
             .take(256)
             .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace() || !byte.is_ascii());
-        return if text {
+        let start = bytes.trim_ascii_start();
+        return if text && (start.starts_with(b"(") || start.starts_with(b";;")) {
+            fault(
+                "this is WebAssembly as text, which is not loaded",
+                "turn it into a component with `wasm-tools parse`, and drop that",
+            )
+        } else if text {
             fault("this is text, not a component", REBUILD)
         } else {
             fault("this is no WebAssembly file", REBUILD)
@@ -65,7 +105,14 @@ mod tests {
             (b"\0asm\x01\0\0\0rest", "core module"),
             (b"\0asm\x07\0\0\0rest", "version"),
             (b"\x7fELF\x02\x01\x01", "native code"),
-            (b"(component)", "this is text"),
+            (b"\x7fELF\x02\x01\x01\xc8", ".cwasm"),
+            (b"(component)", "WebAssembly as text"),
+            (b";; a comment\n(module)", "WebAssembly as text"),
+            (b"#!/bin/sh", "this is text"),
+            (b"\x1f\x8b\x08\0", "gzip"),
+            (b"PK\x03\x04\0", "zip"),
+            (b"\x28\xb5\x2f\xfd\0", "zstd"),
+            (b"\xfd7zXZ\0", "xz"),
             (b"\x89PNG\r\n\x1a\n\0\0", "no WebAssembly"),
         ] {
             let fault = check(bytes).unwrap_err();

@@ -10,10 +10,11 @@ use std::{
 use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Token, UnixMs};
 
 use super::{
-    Fault, RegistryError,
+    Compiler, Fault, RegistryError,
     folder::{self, Reading},
     grants,
-    workshop::Workshop,
+    halt::Halt,
+    workshop::{NotMade, Workshop},
 };
 use crate::{
     clock::{Clock, SystemClock},
@@ -65,9 +66,9 @@ pub struct Tried {
 }
 
 /// Everything the registry would look at in a file: what it is when it can be served. Compiles each
-/// time; the code is thrown away, so `Plugin::code` is gone when this returns.
-pub fn check(file: &Path, ceilings: &Ceilings) -> Result<Checked, Problem> {
-    let bench = Bench::set_up(file, &SandboxOptions::default())?;
+/// time; no code is kept on disk.
+pub fn check(file: &Path, compiler: Compiler, ceilings: &Ceilings) -> Result<Checked, Problem> {
+    let bench = Bench::set_up(file, &SandboxOptions::default(), compiler)?;
     let mut plugin = bench.make(file)?;
     plugin.grants = Arc::new(grants::beside(file, ceilings)?);
     let imports = bench.workshop.imports(&plugin);
@@ -85,15 +86,16 @@ pub struct Checked {
 }
 
 /// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
-pub fn run_once(trial: Trial) -> Result<Tried, Problem> {
+pub fn run_once(trial: Trial, compiler: Compiler) -> Result<Tried, Problem> {
     let options = SandboxOptions {
         slots: 1,
         max_memory: trial
             .limits
             .memory
             .max(SandboxOptions::default().max_memory),
+        ..SandboxOptions::default()
     };
-    let bench = Bench::set_up(&trial.file, &options)?;
+    let bench = Bench::set_up(&trial.file, &options, compiler)?;
     let mut plugin = bench.make(&trial.file)?;
     plugin.grants = Arc::new(grants::beside(&trial.file, &trial.ceilings)?);
     let problem = |fault| problem(&trial.file, fault);
@@ -162,7 +164,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn set_up(file: &Path, options: &SandboxOptions) -> Result<Self, Problem> {
+    fn set_up(file: &Path, options: &SandboxOptions, compiler: Compiler) -> Result<Self, Problem> {
         let broken = |why: String| {
             problem(
                 file,
@@ -174,7 +176,7 @@ impl Bench {
             .tempdir()
             .map_err(|error| broken(format!("cannot make a directory for its code: {error}")))?;
         let engines = Engines::start().map_err(broken)?;
-        let workshop = Workshop::open(cache.path(), options, &engines, true)
+        let workshop = Workshop::open(cache.path(), options, &engines, compiler, Halt::default())
             .map_err(|error: RegistryError| broken(error.to_string()))?;
         Ok(Self {
             workshop,
@@ -188,7 +190,13 @@ impl Bench {
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let found = match folder::read(file, None, MAX_FILE) {
-            Reading::Whole(bytes) => self.workshop.make(&name, file, &bytes),
+            Reading::Whole(bytes) => {
+                let made = self.workshop.make(&name, file, &bytes);
+                made.map_err(|why| match why {
+                    NotMade::Fault(fault) => fault,
+                    NotMade::Halted => Fault::passing("it was not compiled", "try again"),
+                })
+            }
             Reading::Faulty(fault) => Err(fault),
             Reading::Unsettled => Err(Fault::new(
                 "the file is being written",

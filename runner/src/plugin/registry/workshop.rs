@@ -1,41 +1,40 @@
 //! From the bytes of a file to a plugin: checked, compiled, linked and asked what it serves.
 
 use std::{
-    collections::BTreeMap,
+    cell::{Cell, RefCell},
     hash::{DefaultHasher, Hash, Hasher},
-    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
-    pin::Pin,
     sync::Arc,
     time::Instant,
 };
 
-use sandhog_model::{Job, JobId, Token, UnixMs};
 use sha2::{Digest, Sha256};
 use wasmtime::{
     Engine,
     component::{Component, Linker},
 };
 
-use super::{Fault, RegistryError, cache::Cache, description, imports, preamble};
+use super::{
+    Compiler, Fault, RegistryError,
+    ask::ask,
+    cache::{Cache, CacheBounds},
+    child::{self, CompileLimits, NoCode, Until},
+    description,
+    halt::Halt,
+    hex, imports, preamble,
+};
 use crate::plugin::{
-    Limits, Live, Plugin, Services,
-    bytes::human_ms,
+    Plugin,
+    bytes::{human_bytes, human_ms},
+    code::{Draft, NativeCode},
     sandbox::{
-        SandboxOptions,
-        bindings::HandlerPluginPre,
-        engines::Engines,
-        linker::linker,
-        outcome::{Facts, judge_description},
-        run::{panic_text, store, visit},
-        state::{Grant, State, Stop},
+        SandboxOptions, bindings::HandlerPluginPre, engines::Engines, linker::linker, state::State,
     },
 };
 
-/// Wall time of `describe`, in milliseconds.
-const DESCRIBE_MS: u64 = 1_000;
-/// Memory of `describe`, in bytes.
-const DESCRIBE_MEMORY: u64 = 32 << 20;
+/// Most native code of one component, in bytes: it is held in memory. That of a JavaScript or Python
+/// engine is a quarter of it.
+const CODE_BYTES: u64 = 256 << 20;
 /// The contract: code linked against another one is not taken from the cache.
 const CONTRACT: &str = include_str!("../../../../wit/job.wit");
 
@@ -45,18 +44,49 @@ pub(crate) struct Workshop {
     linker: Linker<State>,
     cache: Cache,
     runtime: tokio::runtime::Runtime,
+    compiler: Compiler,
+    halt: Halt,
+    /// Compile on every core: only while no job runs.
+    parallel: Cell<bool>,
+    /// When compiling ends for now.
+    patience: Cell<Option<Instant>>,
+    /// What the cache could not take, to be offered again.
+    unkept: RefCell<Vec<Unkept>>,
+}
+
+/// Code that is served from memory alone.
+struct Unkept {
+    digest: String,
+    code: NativeCode,
+    description: String,
+}
+
+/// Why bytes did not become a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NotMade {
+    /// They cannot be one.
+    Fault(Fault),
+    /// The compiler was asked to let go of it: another time.
+    Halted,
+}
+
+impl From<Fault> for NotMade {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
 }
 
 impl Workshop {
-    /// A workshop with its cache. `parallel` compiles on every core: only while no job runs.
+    /// A workshop with its cache.
     pub(crate) fn open(
         cache_dir: &Path,
         options: &SandboxOptions,
         engines: &Engines,
-        parallel: bool,
+        compiler: Compiler,
+        halt: Halt,
     ) -> Result<Self, RegistryError> {
         let engine = engines
-            .compiler(options, parallel)
+            .compiler(options, false)
             .map_err(RegistryError::Engine)?;
         let linker = linker(&engine).map_err(RegistryError::Engine)?;
         let cache = Cache::open(cache_dir, settings(&engine))?;
@@ -69,27 +99,43 @@ impl Workshop {
             linker,
             cache,
             runtime,
+            compiler,
+            halt,
+            parallel: Cell::new(true),
+            patience: Cell::new(None),
+            unkept: RefCell::default(),
         })
     }
 
+    /// From here on jobs run: compile on one core, each component for as long as it may.
+    pub(crate) fn jobs_run(&self) {
+        self.parallel.set(false);
+        self.patience.set(None);
+    }
+
+    /// Until then: what is not compiled by this instant is `Halted`.
+    pub(crate) fn be_patient(&self, until: Option<Instant>) {
+        self.patience.set(until);
+    }
+
     /// What the bytes of `file` are, from the cache when they were made before.
-    pub(crate) fn make(&self, name: &str, file: &Path, bytes: &[u8]) -> Result<Plugin, Fault> {
+    pub(crate) fn make(&self, name: &str, file: &Path, bytes: &[u8]) -> Result<Plugin, NotMade> {
         let started = Instant::now();
         preamble::check(bytes)?;
         let digest = hex(&Sha256::digest(bytes));
-        let kept = self
-            .cache
-            .find(&digest)
-            .and_then(|text| description::parse(&text).ok());
+        let kept = self.cache.find(&digest).and_then(|(code, text)| {
+            let description = description::parse(&text).ok()?;
+            Some((code, description))
+        });
         let cached = kept.is_some();
-        let description = match kept {
-            Some(description) => description,
+        let (code, description) = match kept {
+            Some(kept) => kept,
             None => self.build(name, &digest, bytes)?,
         };
         let plugin = Plugin {
             name: name.to_owned(),
             file: file.to_owned(),
-            code: self.cache.code(&digest),
+            code,
             digest,
             size: bytes.len() as u64,
             sdk: description.sdk,
@@ -116,48 +162,100 @@ impl Workshop {
         name: &str,
         digest: &str,
         bytes: &[u8],
-    ) -> Result<description::Description, Fault> {
-        tracing::info!(plugin = name, bytes = bytes.len(), "compiling");
-        // The compiler is run on bytes of anyone's making.
-        let code = catch_unwind(AssertUnwindSafe(|| self.engine.precompile_component(bytes)))
-            .map_err(|panic| {
-                Fault::new(
-                    format!("the compiler failed on it: {}", panic_text(panic.as_ref())),
-                    "build it again with another compiler version, and report this",
-                )
-            })?
-            .map_err(|error| {
-                Fault::new(
-                    format!("it does not compile: {error:#}"),
-                    "the file is damaged or uses features this host has off: copy or build it again",
-                )
-            })?;
-        // SAFETY: the code is what the compiler returned a moment ago, and never left this process.
-        let component =
-            unsafe { Component::deserialize(&self.engine, &code) }.map_err(|error| {
-                Fault::new(
-                    format!("it does not fit in a sandbox: {error:#}"),
-                    "make it smaller, or raise `memory` under [limits] in sandhog.toml",
-                )
-            })?;
-        let linked = self.link(&component)?;
-        let text = self.describe(&linked)?;
-        let description = description::parse(&text)?;
-        self.cache.keep(digest, &code, &text).map_err(|error| {
-            Fault::new(
-                error.to_string(),
-                "make room, or mend the directory's rights",
+    ) -> Result<(NativeCode, description::Description), NotMade> {
+        let draft = self.compile(name, digest, bytes)?;
+        let code = draft.seal(self.cache.code(digest)).map_err(|error| {
+            Fault::passing(
+                format!("its code cannot be held in memory: {error}"),
+                "free memory: it is tried again",
             )
         })?;
-        Ok(description)
+        if code.bytes() > CODE_BYTES {
+            return Err(Fault::new(
+                format!(
+                    "its native code has {}, over the limit of {}",
+                    human_bytes(code.bytes()),
+                    human_bytes(CODE_BYTES)
+                ),
+                "build it smaller, or without parts that are there many times over",
+            )
+            .into());
+        }
+        let component = code.load(&self.engine).map_err(|error| {
+            Fault::new(
+                format!("it does not fit in a sandbox: {error:#}"),
+                "make it smaller, or raise `memory` under [limits] in sandhog.toml",
+            )
+        })?;
+        let linked = self.link(&component)?;
+        let text = ask(&self.engine, &self.runtime, &linked)?;
+        let description = description::parse(&text)?;
+        if let Err(error) = self.cache.keep(digest, &code, &text) {
+            tracing::warn!(
+                plugin = name,
+                "served from memory alone, as its code cannot be kept for the next start: {error}"
+            );
+            self.unkept.borrow_mut().push(Unkept {
+                digest: digest.to_owned(),
+                code: code.clone(),
+                description: text,
+            });
+        }
+        Ok((code, description))
+    }
+
+    /// Offer the cache what it could not take. True when it has all.
+    pub(crate) fn keep_again(&self) -> bool {
+        let mut unkept = self.unkept.borrow_mut();
+        unkept.retain(|one| {
+            let kept = self.cache.keep(&one.digest, &one.code, &one.description);
+            if kept.is_ok() {
+                tracing::info!(digest = &one.digest[..12], "its code is kept after all");
+            }
+            kept.is_err()
+        });
+        unkept.is_empty()
+    }
+
+    /// Delete what is over the cache's bounds.
+    pub(crate) fn sweep(&self, bounds: &CacheBounds, in_use: impl Fn(&str) -> bool) {
+        self.unkept.borrow_mut().retain(|one| in_use(&one.digest));
+        self.cache.sweep(bounds, in_use);
+    }
+
+    fn compile(&self, name: &str, digest: &str, bytes: &[u8]) -> Result<Draft, NotMade> {
+        let (program, limits) = match &self.compiler {
+            Compiler::Child { program, limits } => (program, limits),
+            #[cfg(test)]
+            Compiler::Here => return Ok(here(&self.engine, bytes)?),
+        };
+        let bound = format!("{}/{}", limits.timeout.as_millis(), limits.memory);
+        if let Some(fault) = self.cache.refusal(digest, &bound) {
+            return Err(fault.into());
+        }
+        let until = Until {
+            halt: &self.halt,
+            at: self.patience.get(),
+        };
+        if until.is_over() {
+            return Err(NotMade::Halted);
+        }
+        tracing::info!(plugin = name, bytes = bytes.len(), "compiling");
+        let done = child::compile(program, limits, self.parallel.get(), bytes, until);
+        done.map_err(|why| match fault(why, limits) {
+            Err(halted) => halted,
+            Ok((fault, lasting)) => {
+                if lasting {
+                    self.cache.refuse(digest, &bound, &fault);
+                }
+                fault.into()
+            }
+        })
     }
 
     /// The names of what a plugin made here imports.
     pub(crate) fn imports(&self, plugin: &Plugin) -> Result<Vec<String>, Fault> {
-        // SAFETY: the code lies in the cache of this workshop, which wrote it from an engine with
-        // these settings.
-        let component = unsafe { Component::deserialize_file(&self.engine, &plugin.code) };
-        let component = component.map_err(|error| {
+        let component = plugin.code.load(&self.engine).map_err(|error| {
             Fault::new(
                 format!("its code cannot be loaded: {error:#}"),
                 "this is a fault of the machine, not of the file",
@@ -172,66 +270,9 @@ impl Workshop {
         let linked = self
             .linker
             .instantiate_pre(component)
-            .map_err(|error| imports::link_fault(&self.engine, component, &format!("{error:#}")))?;
+            .map_err(|error| imports::link_fault(&self.linker, component, &format!("{error:#}")))?;
         HandlerPluginPre::new(linked)
             .map_err(|error| imports::world_fault(&self.engine, component, &format!("{error:#}")))
-    }
-
-    /// Ask a component what it serves, in a store of its own that can do nothing.
-    fn describe(&self, plugin: &HandlerPluginPre<State>) -> Result<String, Fault> {
-        let limits = Limits {
-            timeout_ms: DESCRIBE_MS,
-            memory: DESCRIBE_MEMORY,
-            log: 16 << 10,
-            result: description::DESCRIPTION_BYTES as u64,
-            checkpoint: 0,
-            children: 0,
-            children_bytes: 0,
-            ..Limits::default()
-        };
-        let grant = Grant {
-            job: JobId(0),
-            token: Token(0),
-            limits: limits.clone(),
-            config: Arc::new(BTreeMap::new()),
-            services: Arc::new(Nothing),
-            children: Vec::new(),
-            children_bytes: 0,
-            plugin: String::new(),
-            grants: Arc::default(),
-            outside: Arc::default(),
-            depth: 0,
-        };
-        let stop = Stop::new(Arc::new(Live::default()), DESCRIBE_MS);
-        let state = State::new(stop, grant)
-            .map_err(|why| Fault::new(why, "this is a fault of the machine, not of the file"))?;
-        let mut store = store(&self.engine, state);
-        let host_info = description::host_info();
-        let end = self
-            .runtime
-            .block_on(visit(&mut store, plugin, async |instance, store| {
-                instance
-                    .sandhog_job_handler()
-                    .call_describe(store, &host_info)
-                    .await
-            }));
-        let state = store.data();
-        let (.., panic) = state.journal.finish();
-        judge_description(
-            end,
-            Facts {
-                kind: "describe",
-                limits: &limits,
-                meter: &state.meter,
-                panic,
-            },
-        )
-        .map_err(|cause| {
-            Fault::new(
-                format!("its `describe` failed: {cause}"),
-                "`describe` has one second, 32 MiB and no capabilities: it may only say what the component serves",
-            )
-        })
     }
 }
 
@@ -244,37 +285,65 @@ fn settings(engine: &Engine) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
+/// What is said of a component without code, and whether finding out again would cost as much.
+fn fault(why: NoCode, limits: &CompileLimits) -> Result<(Fault, bool), NotMade> {
+    const SMALLER: &str = "split its largest functions";
+    Ok(match why {
+        NoCode::Halted => return Err(NotMade::Halted),
+        NoCode::Refused(text) => (
+            Fault::new(
+                format!("it does not compile: {text}"),
+                "the file is damaged or uses features this host has off: copy or build it again",
+            ),
+            false,
+        ),
+        NoCode::Slow => (
+            Fault::new(
+                format!(
+                    "compiling it takes longer than {}, the limit",
+                    human_ms(limits.timeout.as_millis() as u64)
+                ),
+                format!(
+                    "{SMALLER}, or raise `compile_timeout` under [plugins] in sandhog.toml if you trust it"
+                ),
+            ),
+            true,
+        ),
+        NoCode::Large => (
+            Fault::new(
+                format!(
+                    "compiling it takes more memory than {}, the limit",
+                    human_bytes(limits.memory)
+                ),
+                format!(
+                    "{SMALLER}, or raise `compile_memory` under [plugins] in sandhog.toml if you trust it"
+                ),
+            ),
+            true,
+        ),
+        NoCode::Crashed(text) => (
+            Fault::new(
+                format!("the compiler broke on it: {text}"),
+                "build it again with another compiler version, and report this",
+            ),
+            true,
+        ),
+        NoCode::Machine(text) => (
+            Fault::passing(
+                format!("the compiler cannot be run: {text}"),
+                "this is a fault of the machine, not of the file: it is tried again",
+            ),
+            false,
+        ),
     })
 }
 
-/// The services of a component that is asked what it serves: there is no job.
-struct Nothing;
-
-impl Services for Nothing {
-    fn checkpoint(
-        &self,
-        _: JobId,
-        _: Token,
-        _: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
-        Box::pin(async { Err("there is no job to keep a checkpoint of".to_owned()) })
-    }
-
-    fn mint(&self) -> JobId {
-        JobId(0)
-    }
-
-    fn wall(&self) -> UnixMs {
-        UnixMs(0)
-    }
-
-    fn complete(&self, job: Job) -> Job {
-        job
-    }
+/// In this process, for tests whose program is not the compiler.
+#[cfg(test)]
+fn here(engine: &Engine, bytes: &[u8]) -> Result<Draft, Fault> {
+    let code = engine.precompile_component(bytes);
+    let code = code.map_err(|error| Fault::new(format!("it does not compile: {error:#}"), ""))?;
+    let mut draft = Draft::new().expect("memory for a test");
+    draft.fill(code.as_slice()).expect("memory for a test");
+    Ok(draft)
 }

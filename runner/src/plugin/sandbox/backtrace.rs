@@ -3,6 +3,12 @@
 use rustc_demangle::demangle;
 use wasmtime::{FrameInfo, WasmBacktrace};
 
+use super::journal::clean;
+
+/// Most lines of a backtrace, and the longest in bytes: names and files are of the guest's choosing.
+const LINES: usize = 64;
+const LINE_BYTES: usize = 512;
+
 /// Names of the language runtime, by how they start: they tell nothing about the handler.
 const RUNTIME: [&str; 14] = [
     "std::",
@@ -21,30 +27,66 @@ const RUNTIME: [&str; 14] = [
     "panic_abort",
 ];
 
+/// Where its source is, for what was inlined and has no path in its name.
+const RUNTIME_FILES: [&str; 4] = ["std/src/", "core/src/", "alloc/src/", "panic_abort/src/"];
+
 /// The frames of an error, innermost first, as function names with their place when the component
-/// has line tables. Runs of runtime frames and of the same function are folded into one line.
+/// has line tables; what the compiler inlined has a line of its own then. Runs of runtime frames and
+/// of the same function are folded into one line.
 pub(crate) fn frames(error: &wasmtime::Error) -> Vec<String> {
     let Some(backtrace) = error.downcast_ref::<WasmBacktrace>() else {
         return Vec::new();
     };
-    fold(backtrace.frames().iter().map(frame).collect())
+    let lines = fold(backtrace.frames().iter().flat_map(frame).collect());
+    lines.into_iter().take(LINES).collect()
 }
 
-fn frame(frame: &FrameInfo) -> String {
-    let name = match frame.func_name() {
-        // The shortest names read as types of other languages when they are demangled.
-        Some(name) if name.len() < 3 => name.to_owned(),
-        Some(name) => format!("{:#}", demangle(name)),
+fn frame(frame: &FrameInfo) -> Vec<String> {
+    let own = match frame.func_name() {
+        Some(name) => readable(name),
         None => format!("function {}", frame.func_index()),
     };
-    let place = frame
-        .symbols()
-        .iter()
-        .find_map(|symbol| Some((symbol.file()?, symbol.line()?)));
-    match place {
-        Some((file, line)) => format!("{name} at {file}:{line}"),
-        None => name,
+    let symbols = frame.symbols();
+    let mut lines = Vec::new();
+    for (n, symbol) in symbols.iter().enumerate() {
+        let (Some(file), Some(line)) = (symbol.file(), symbol.line()) else {
+            continue;
+        };
+        // Line tables name a function without its path; the module has the path of the outermost,
+        // into which the others were inlined.
+        let name = match symbol.name() {
+            Some(name) if n + 1 < symbols.len() => readable(name),
+            _ => own.clone(),
+        };
+        lines.push(format!("{name} at {}:{line}", within_crate(file)));
     }
+    if lines.is_empty() {
+        lines.push(own);
+    }
+    let short = |line: String| clean(line.as_bytes(), &mut { LINE_BYTES });
+    lines.into_iter().map(short).collect()
+}
+
+fn readable(name: &str) -> String {
+    // The shortest names read as types of other languages when they are demangled.
+    if name.len() < 3 {
+        name.to_owned()
+    } else {
+        format!("{:#}", demangle(name))
+    }
+}
+
+/// A source file from its crate's folder on: `shop/src/order.rs`. Where that folder lies on the
+/// machine that compiled the guest is nobody's business here.
+fn within_crate(file: &str) -> &str {
+    if !file.starts_with('/') {
+        return file;
+    }
+    let Some((before, _)) = file.rsplit_once("/src/") else {
+        return file.rsplit('/').next().unwrap_or(file);
+    };
+    let start = before.rfind('/').map_or(0, |slash| slash + 1);
+    &file[start..]
 }
 
 fn fold(frames: Vec<String>) -> Vec<String> {
@@ -64,19 +106,41 @@ fn fold(frames: Vec<String>) -> Vec<String> {
     folded
 }
 
-fn is_runtime(name: &str) -> bool {
+fn is_runtime(line: &str) -> bool {
+    let (name, place) = line.split_once(" at ").unwrap_or((line, ""));
     RUNTIME.iter().any(|start| name.starts_with(start))
+        || RUNTIME_FILES.iter().any(|start| place.starts_with(start))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fold;
+    use super::{fold, within_crate};
+
+    #[test]
+    fn files_are_told_from_their_crate_on() {
+        for (file, told) in [
+            ("/build/shop/src/order.rs", "shop/src/order.rs"),
+            (
+                "/build/src/shop/src/order/list.rs",
+                "shop/src/order/list.rs",
+            ),
+            (
+                "/rustc/abc/library/std/src/panicking.rs",
+                "std/src/panicking.rs",
+            ),
+            ("shop/src/order.rs", "shop/src/order.rs"),
+            ("/tmp/order.c", "order.c"),
+            ("src/order.rs", "src/order.rs"),
+        ] {
+            assert_eq!(within_crate(file), told);
+        }
+    }
 
     #[test]
     fn runtime_and_repeated_frames_fold() {
         let frames = [
             "std::panicking::begin",
-            "rust_panic",
+            "panic_fmt at core/src/panicking.rs:7",
             "shop::deeper",
             "shop::deeper",
             "shop::deeper",

@@ -33,6 +33,9 @@ pub struct SandboxOptions {
     pub slots: u32,
     /// The operator's ceiling for the memory limit of any attempt, in bytes, at most 4 GiB.
     pub max_memory: u64,
+    /// Whether to set slots aside beforehand, where the address space allows it. Otherwise each
+    /// attempt maps its own memory, which costs several times as much.
+    pub pool: bool,
 }
 
 impl Default for SandboxOptions {
@@ -40,6 +43,7 @@ impl Default for SandboxOptions {
         Self {
             slots: 16,
             max_memory: 256 << 20,
+            pool: true,
         }
     }
 }
@@ -74,16 +78,19 @@ impl Engines {
 
     /// An engine for a worker thread: pooled, or on demand where a pool cannot be had.
     pub(crate) fn worker(&self, options: &SandboxOptions) -> Result<(Engine, Allocator), String> {
-        let scan = PoolingAllocationConfig::is_pagemap_scan_available();
-        let mut pooled = settings();
-        pooled.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(options, scan)));
-        let (engine, allocator) = match Engine::new(&pooled) {
-            Ok(engine) => (engine, Allocator::Pool { scan }),
-            Err(refused) => {
-                tracing::warn!(
-                    "no sandbox pool for {} slots ({refused:#}): each attempt maps its own memory, which is slower",
-                    options.slots
-                );
+        let pooled = options.pool.then(|| pooled(options)).and_then(|pooled| {
+            pooled
+                .inspect_err(|refused| {
+                    tracing::warn!(
+                        "no sandbox pool for {} slots ({refused:#}): each attempt maps its own memory, which is slower",
+                        options.slots
+                    );
+                })
+                .ok()
+        });
+        let (engine, allocator) = match pooled {
+            Some(pooled) => pooled,
+            None => {
                 let engine = Engine::new(&settings())
                     .map_err(|error| format!("cannot set up the sandbox: {error:#}"))?;
                 (engine, Allocator::OnDemand)
@@ -127,6 +134,12 @@ impl fmt::Debug for Engines {
     }
 }
 
+/// An engine that only compiles: it has no pool, and what it makes any engine here can load.
+pub(crate) fn compile_only(parallel: bool) -> Result<Engine, String> {
+    Engine::new(settings().parallel_compilation(parallel))
+        .map_err(|error| format!("cannot set up the compiler: {error:#}"))
+}
+
 fn tick(engines: &Weak<Engines>) {
     loop {
         thread::sleep(TICK);
@@ -139,6 +152,14 @@ fn tick(engines: &Weak<Engines>) {
             .unwrap_or_else(|held| held.into_inner());
         watched.retain(|engine| engine.upgrade().inspect(Engine::increment_epoch).is_some());
     }
+}
+
+/// An engine whose slots are set aside now.
+fn pooled(options: &SandboxOptions) -> wasmtime::Result<(Engine, Allocator)> {
+    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    let mut settings = settings();
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(options, scan)));
+    Ok((Engine::new(&settings)?, Allocator::Pool { scan }))
 }
 
 /// What compiled code depends on, the same for every engine of a runner.

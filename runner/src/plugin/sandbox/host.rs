@@ -2,17 +2,15 @@
 
 use std::{
     cell::RefCell, collections::HashMap, fmt, future::Future, mem, pin::Pin, sync::Arc,
-    time::Instant,
+    time::Duration,
 };
 
 use sandhog_model::{Attempt, Failure, Outcome, Waiting};
-use wasmtime::{
-    Engine, Store,
-    component::{Component, Linker},
-};
+use wasmtime::{Engine, Store, component::Linker};
 
 use super::{
     bindings::{HandlerPluginPre, exports::sandhog::job::handler},
+    cpu::measured,
     engines::{Allocator, Engines, SandboxOptions},
     linker::linker,
     outcome::{Facts, host_panic, judge},
@@ -135,11 +133,14 @@ impl WasmHost {
         let linked = match self.link(&plugin) {
             Ok(linked) => linked,
             Err(why) => {
-                tracing::warn!(
-                    plugin = plugin.name,
-                    digest = plugin.digest,
-                    "cannot load the plugin's code: {why}"
-                );
+                // Its jobs come back again and again; one word for each state of its file is enough.
+                if plugin.code.refusal_is_new() {
+                    tracing::warn!(
+                        plugin = plugin.name,
+                        digest = plugin.digest,
+                        "cannot load the plugin's code, so its jobs wait: {why}"
+                    );
+                }
                 return not_run(attempt, &services);
             }
         };
@@ -153,20 +154,21 @@ impl WasmHost {
             }
         };
         let mut store = store(&self.engine, state);
-        let end = visit(&mut store, &linked, async |instance, store| {
+        let visit = visit(&mut store, &linked, async |instance, store| {
             instance
                 .sandhog_job_handler()
                 .call_handle(store, &job)
                 .await
-        })
-        .await;
+        });
+        let (end, used) = measured(visit).await;
+        attempt.cpu_us = micros(used);
         let (outcome, children) = conclude(store, end, &kind, &mut attempt);
         if outcome != Outcome::NotRun(Waiting::PoolFull) {
             attempt.digest.clone_from(&plugin.digest);
             attempt.plugin.clone_from(&plugin.name);
         }
         attempt.ended_at = services.wall().max(attempt.started_at);
-        attempt.duration_us = elapsed_us(started);
+        attempt.duration_us = micros(started.elapsed());
         Report {
             outcome,
             attempt,
@@ -181,14 +183,12 @@ impl WasmHost {
         {
             return Ok(linked.plugin.clone());
         }
-        // SAFETY: native code is only ever taken from the registry's cache, a directory of the
-        // runner's own that no guest and no one who drops plugins can write to; the registry wrote
-        // the file whole, from an engine with these settings, which the load checks.
-        let component = unsafe { Component::deserialize_file(&self.engine, &plugin.code) };
-        let linked = component
+        let linked = plugin
+            .code
+            .load(&self.engine)
             .and_then(|component| self.linker.instantiate_pre(&component))
             .and_then(HandlerPluginPre::new)
-            .map_err(|error| format!("{}: {error:#}", plugin.code.display()))?;
+            .map_err(|error| format!("{error:#}"))?;
         self.linked.borrow_mut().insert(
             plugin.name.clone(),
             Linked {
@@ -304,6 +304,6 @@ fn failure(outcome: &Outcome) -> Option<&Failure> {
     }
 }
 
-fn elapsed_us(started: Instant) -> u64 {
-    u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX)
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }

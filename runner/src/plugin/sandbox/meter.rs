@@ -82,7 +82,8 @@ impl Meter {
         self.memory.peak
     }
 
-    /// The latest growth that was not allowed.
+    /// The latest growth that was not allowed, unless one was allowed after it: then the guest made
+    /// do with less.
     pub(crate) const fn refused(&self) -> Option<Refused> {
         self.refused
     }
@@ -103,6 +104,7 @@ impl ResourceLimiter for Meter {
         match self.memory.wanted(more) {
             Ok(wanted) => {
                 self.memory.set(wanted, more);
+                self.refused = None;
                 Ok(true)
             }
             Err(wanted) => {
@@ -135,6 +137,7 @@ impl ResourceLimiter for Meter {
             Ok(_) if !fits => Ok(false),
             Ok(wanted) => {
                 self.tables.set(wanted, more);
+                self.refused = None;
                 Ok(true)
             }
         }
@@ -170,7 +173,7 @@ mod tests {
         assert!(!meter.memory_growing(0, 60, None).unwrap());
         assert_eq!(meter.refused(), Some(Refused::Memory { wanted: 120 }));
         assert!(meter.memory_growing(60, 100, None).unwrap());
-        assert_eq!(meter.peak_memory(), 100);
+        assert_eq!((meter.peak_memory(), meter.refused()), (100, None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 pub(crate) mod backtrace;
 pub(crate) mod bindings;
+mod cpu;
 pub(crate) mod engines;
 mod host;
 pub(crate) mod journal;
@@ -15,6 +16,7 @@ mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 pub(crate) mod trap;
+mod untyped;
 
 pub use engines::SandboxOptions;
 pub use host::{WasmHost, WasmHostFactory};

@@ -2,7 +2,7 @@
 
 use sandhog_model::{Failure, FailureKind, Outcome, Output, TrapKind, Waiting};
 use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
-use wasmtime_wasi::{I32Exit, ResourceTableError};
+use wasmtime_wasi::I32Exit;
 
 use super::{
     backtrace::frames,
@@ -11,7 +11,7 @@ use super::{
     meter::{Meter, Refused},
     run::{End, Phase},
     state::Stopped,
-    trap,
+    trap, untyped,
 };
 use crate::plugin::{
     Limits,
@@ -27,9 +27,8 @@ const DETAILS: usize = 64;
 const DETAIL_BYTES: usize = 16 << 10;
 /// Longest media type, in bytes.
 const CONTENT_TYPE_BYTES: usize = 256;
-/// How wasmtime says that its copying allowance is used up; it has no public type for it.
-const COPIED_TOO_MUCH: &str = "too much data is being copied between the host and the guest";
-
+/// How Rust says in a panic that it got no memory; most often it aborts without one.
+const OUT_OF_MEMORY: &str = "memory allocation of";
 /// What the judgement needs beside the end itself.
 pub(crate) struct Facts<'a> {
     pub(crate) kind: &'a str,
@@ -138,17 +137,21 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
     if error.is::<PoolConcurrencyLimitError>() {
         return Outcome::NotRun(Waiting::PoolFull);
     }
+    if phase == Phase::Instantiate && untyped::is_out_of_room(error) {
+        let why = line(&untyped::said(error));
+        tracing::debug!("no room for one more sandbox, its job waits: {why}");
+        return Outcome::NotRun(Waiting::PoolFull);
+    }
     let trap = error.downcast_ref::<Trap>().copied();
     let in_guest = error.is::<WasmBacktrace>();
     let mut failure = if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
         exit(*code)
-    } else if let Some(refused) = memory_refusal(phase, trap, facts.meter) {
+    } else if let Some(refused) = memory_refusal(phase, trap, &facts) {
         memory(refused, &facts)
     } else if let Some(trap) = trap {
         trapped(trap, facts.panic.as_deref())
     } else {
-        let text = format!("{error:#}");
-        other(phase, in_guest, error, &text, &facts)
+        untyped::failure(phase, in_guest, error, &facts)
     };
     failure.backtrace = frames(error);
     failure.panic = facts.panic;
@@ -156,13 +159,18 @@ fn broken(phase: Phase, error: &wasmtime::Error, facts: Facts<'_>) -> Outcome {
 }
 
 /// Guests whose language aborts when memory is refused end in `unreachable`; a memory that is too
-/// large from the start fails without a trap. Anything else after a refusal is its own fault.
-fn memory_refusal(phase: Phase, trap: Option<Trap>, meter: &Meter) -> Option<Refused> {
+/// large from the start fails without a trap. Anything else after a refusal is its own fault, and so
+/// is a panic about something else: the guest had made do without the memory.
+fn memory_refusal(phase: Phase, trap: Option<Trap>, facts: &Facts<'_>) -> Option<Refused> {
+    let panicked_otherwise = facts
+        .panic
+        .as_ref()
+        .is_some_and(|panic| !panic.contains(OUT_OF_MEMORY));
     let follows = match trap {
-        Some(trap) => trap == Trap::UnreachableCodeReached,
+        Some(trap) => trap == Trap::UnreachableCodeReached && !panicked_otherwise,
         None => phase == Phase::Instantiate,
     };
-    meter.refused().filter(|_| follows)
+    facts.meter.refused().filter(|_| follows)
 }
 
 fn memory(refused: Refused, facts: &Facts<'_>) -> Failure {
@@ -242,58 +250,6 @@ fn rust_panic(text: &str) -> Option<String> {
     Some(format!("the handler panicked at {place}: {said}"))
 }
 
-/// What has no type to know it by: told apart by where it happened.
-fn other(
-    phase: Phase,
-    in_guest: bool,
-    error: &wasmtime::Error,
-    text: &str,
-    facts: &Facts<'_>,
-) -> Failure {
-    if text.contains(COPIED_TOO_MUCH) {
-        if phase == Phase::Call && !in_guest {
-            return too_large("its result".into(), facts);
-        }
-        return Failure::new(
-            FailureKind::Limit,
-            "host-call-bytes",
-            "the handler handed the host more than 16 MiB in one call",
-        );
-    }
-    if matches!(
-        error.downcast_ref::<ResourceTableError>(),
-        Some(ResourceTableError::Full)
-    ) {
-        return Failure::new(
-            FailureKind::Limit,
-            "handles",
-            "the handler held too many streams, pollables or files at a time",
-        );
-    }
-    match (phase, in_guest) {
-        (_, true) => Failure::new(
-            FailureKind::Trap(TrapKind::Unknown),
-            "bad-host-call",
-            format!("a call of the handler to the host failed: {}", line(text)),
-        ),
-        (Phase::Call, false) => Failure::new(
-            FailureKind::BadResult,
-            "bad-result",
-            format!("the result is not what the contract says: {}", line(text)),
-        ),
-        (Phase::Instantiate, false) if text.contains("resource limit exceeded") => Failure::new(
-            FailureKind::Limit,
-            "instances",
-            format!("the component is made of too many parts: {}", line(text)),
-        ),
-        (Phase::Instantiate, false) => Failure::new(
-            FailureKind::HostError,
-            "instantiate",
-            format!("the sandbox could not be set up: {}", line(text)),
-        ),
-    }
-}
-
 fn too_large(what: String, facts: &Facts<'_>) -> Failure {
     Failure::new(
         FailureKind::BadResult,
@@ -307,14 +263,14 @@ fn too_large(what: String, facts: &Facts<'_>) -> Failure {
 }
 
 /// Advice to raise a limit, where the settings have it: two of them can be raised for one kind alone.
-fn raise(key: &str, kind: &str) -> String {
+pub(super) fn raise(key: &str, kind: &str) -> String {
     match key {
         "timeout" | "memory" => format!("raise `{key}` under [kind.{kind}] in sandhog.toml"),
         _ => format!("raise `{key}` under [limits] in sandhog.toml"),
     }
 }
 
-fn line(text: &str) -> String {
+pub(super) fn line(text: &str) -> String {
     clean(text.as_bytes(), &mut { MESSAGE_BYTES })
 }
 
@@ -330,6 +286,7 @@ pub(crate) fn judge_description(
         End::Stopped(_, error) => timeout(error.as_ref(), &facts).cause,
         End::Failed(phase, error) => match broken(phase, &error, facts) {
             Outcome::Failed { failure, .. } => failure.cause,
+            Outcome::NotRun(_) => "this machine has no room for a sandbox of it".into(),
             outcome => format!("no sandbox for it: {outcome:?}"),
         },
         End::Panicked(text) => host_panic(&text).cause,

@@ -23,7 +23,12 @@ use crate::plugin::{
 /// Handles to host resources (streams, pollables, directories) a guest may hold at a time.
 const HANDLES: usize = 4_096;
 /// Random bytes a guest may ask for in one call.
-const RANDOM_BYTES: u64 = 1 << 20;
+pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
+/// Bytes of checkpoints that one attempt may keep in all: each is written to the log and synced,
+/// though only the last one counts.
+pub(crate) const CHECKPOINTS_BYTES: u64 = 64 << 20;
+/// What a checkpoint counts for at least, in bytes, so that empty ones are not free.
+pub(crate) const CHECKPOINT_COST: u64 = 1 << 10;
 /// Bytes of one set of header fields, the host's own bookkeeping included.
 const FIELD_BYTES: usize = 64 << 10;
 /// Longest time before its deadline in which an attempt is told to end.
@@ -40,6 +45,8 @@ pub(crate) struct State {
     pub(crate) stop: Stop,
     pub(crate) grant: Grant,
     pub(crate) journal: Arc<Journal>,
+    /// Bytes of checkpoints kept so far.
+    pub(crate) checkpointed: u64,
 }
 
 /// When and whether the guest is to stop.
@@ -163,6 +170,7 @@ impl State {
             stop,
             grant,
             journal,
+            checkpointed: 0,
         })
     }
 

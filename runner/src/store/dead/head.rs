@@ -67,6 +67,8 @@ pub(super) struct AttemptHead<'a> {
     pub(super) failure: Option<FailureHead<'a>>,
     _logs: IgnoredAny,
     _dropped_lines: IgnoredAny,
+    #[serde(default)]
+    _cpu_us: IgnoredAny,
 }
 
 /// A failure.

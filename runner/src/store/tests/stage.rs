@@ -228,6 +228,7 @@ pub(super) fn report(leased: &LeasedJob, outcome: Outcome, children: Vec<Job>) -
             failure: None,
             logs: Vec::new(),
             dropped_lines: 0,
+            cpu_us: 7,
         },
         children,
         retry: leased.job.retry.clone(),

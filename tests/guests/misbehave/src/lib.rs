@@ -32,6 +32,7 @@ sandhog_sdk::export!(
     violent::sleep,
     memory::allocate,
     memory::huge,
+    memory::relent,
     memory::peek,
     memory::poison,
     outside::scratch,

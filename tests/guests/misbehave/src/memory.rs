@@ -20,6 +20,14 @@ pub(crate) fn allocate(_: Bytes) -> usize {
     }
 }
 
+/// Is refused more memory than it can have, makes do without, and panics about something else.
+#[sandhog_sdk::job]
+pub(crate) fn relent(_: Bytes) {
+    let mut more: Vec<u8> = Vec::new();
+    let refused = more.try_reserve_exact(1 << 30).is_err();
+    panic!("one is not two, and 1 GiB refused: {refused}");
+}
+
 /// Gives back header `bytes` (1 GiB) bytes.
 #[sandhog_sdk::job]
 pub(crate) fn huge(_: Bytes, ctx: &Context) -> Bytes {

@@ -7,9 +7,12 @@ use sandhog_sdk::{Bytes, Context, Level};
 
 use crate::number;
 
-/// Panics with the payload as text.
+/// Prints header `lines` (0) lines, then panics with the payload as text.
 #[sandhog_sdk::job]
-pub(crate) fn panic(input: Bytes) {
+pub(crate) fn panic(input: Bytes, ctx: &Context) {
+    for n in 0..number(ctx, "lines", 0) {
+        println!("line {n} before the end");
+    }
     panic!("{}", String::from_utf8_lossy(&input.bytes));
 }
 

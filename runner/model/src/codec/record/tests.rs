@@ -183,6 +183,7 @@ fn attempt(kind: FailureKind) -> Attempt {
         failure: Some(failure),
         logs: vec![line],
         dropped_lines: 2,
+        cpu_us: 1 << 40,
     }
 }
 

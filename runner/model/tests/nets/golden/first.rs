@@ -110,6 +110,7 @@ pub(super) fn failed(kind: FailureKind) -> Attempt {
             line(LogSource::Log, LogLevel::Error),
         ],
         dropped_lines: 12,
+        cpu_us: 0,
     }
 }
 

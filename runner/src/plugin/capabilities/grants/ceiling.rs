@@ -130,7 +130,7 @@ impl Part<'_> {
     fn cut(&mut self, what: &str, key: &str) {
         let plugin = self.plugin;
         self.cuts.push(format!(
-            "{what}: over `{key}` under [capabilities] or [plugins.{plugin}] in sandhog.toml"
+            "{what}: over `{key}` under [capabilities] or [plugin.{plugin}] in sandhog.toml"
         ));
     }
 
@@ -357,7 +357,7 @@ mod tests {
         let cuts = &granted.cuts;
         assert_eq!(granted.http, []);
         assert_eq!(granted.enqueue.as_ref().unwrap().jobs, 3);
-        assert!(cuts[0].contains("[plugins.p]"), "{cuts:?}");
+        assert!(cuts[0].contains("[plugin.p]"), "{cuts:?}");
         assert_eq!(ceilings.bound("q", &asked).http, asked.http);
     }
 

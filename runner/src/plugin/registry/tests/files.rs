@@ -7,8 +7,8 @@ use tempfile::TempDir;
 
 use super::{component, hand_made};
 use crate::plugin::{
-    Ceilings, Checked, Limits, Live, Problem, Trial, check,
-    registry::workshop_for_tests,
+    Ceilings, Checked, Compiler, Limits, Live, Problem, Trial, check,
+    registry::{workshop::NotMade, workshop_for_tests},
     run_once,
     sandbox::{
         engines::Engines,
@@ -20,7 +20,7 @@ fn problem(bytes: &[u8]) -> Problem {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("some.wasm");
     fs::write(&file, bytes).unwrap();
-    check(&file, &Ceilings::default()).unwrap_err()
+    check(&file, Compiler::Here, &Ceilings::default()).unwrap_err()
 }
 
 #[test]
@@ -126,7 +126,41 @@ fn every_cut_of_a_component_is_refused_and_nothing_breaks() {
 }
 
 fn checked(path: &str) -> Checked {
-    check(&guest(path), &Ceilings::default()).unwrap()
+    check(&guest(path), Compiler::Here, &Ceilings::default()).unwrap()
+}
+
+#[test]
+fn t29_no_flipped_bit_breaks_anything() {
+    let whole = component(&["a"]);
+    let engines = Engines::start().unwrap();
+    let dir = TempDir::new().unwrap();
+    let workshop = workshop_for_tests(&dir.path().join("code"), &engines);
+    let flips = if sandhog_kit::long() { 2_000 } else { 250 };
+    let (mut state, mut refused) = (0x2545_f491_4f6c_dd1d_u64, 0);
+    for _ in 0..flips {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let (at, bit) = (state as usize / 8 % whole.len(), state % 8);
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << bit;
+        match workshop.make("flip", Path::new("flip.wasm"), &bytes) {
+            // Names and summaries may differ by a letter.
+            Ok(plugin) => assert_eq!(plugin.kinds.len(), 1, "byte {at}, bit {bit}"),
+            Err(NotMade::Fault(fault)) => {
+                refused += 1;
+                assert!(
+                    !fault.cause.is_empty() && !fault.passing,
+                    "byte {at}, bit {bit}: {fault:?}"
+                );
+            }
+            Err(NotMade::Halted) => panic!("nobody asked for it: byte {at}, bit {bit}"),
+        }
+    }
+    assert!(
+        refused > flips / 4,
+        "only {refused} of {flips} were refused"
+    );
 }
 
 #[test]
@@ -170,7 +204,7 @@ fn one_attempt_runs_without_folder_or_store() {
         ceilings: Arc::default(),
         outside: Arc::default(),
     };
-    let report = run_once(trial("echo")).unwrap().report;
+    let report = run_once(trial("echo"), Compiler::Here).unwrap().report;
     let Outcome::Completed(output) = report.outcome else {
         panic!("{:?}", report.outcome);
     };
@@ -179,9 +213,9 @@ fn one_attempt_runs_without_folder_or_store() {
         ("text/plain", &b"hello"[..])
     );
     assert!(report.attempt.peak_memory > 0);
-    let report = run_once(trial("spawn")).unwrap().report;
+    let report = run_once(trial("spawn"), Compiler::Here).unwrap().report;
     assert_eq!(report.children.len(), 2);
     assert_eq!(report.children[0].queue, "default");
-    let refused = run_once(trial("nonsense")).unwrap_err();
+    let refused = run_once(trial("nonsense"), Compiler::Here).unwrap_err();
     assert!(refused.cause.contains("\"nonsense\"") && refused.hint.contains("echo"));
 }

@@ -12,16 +12,18 @@ use sandhog_kit::wait;
 use tempfile::TempDir;
 
 use super::component;
-use crate::plugin::{Catalog, Plugin, Plugins, Registry, RegistryError, RegistryOptions};
+use crate::plugin::{
+    Catalog, Compiler, Halt, Plugin, Plugins, Registry, RegistryError, RegistryOptions,
+};
 
 /// A folder with a registry over it, and a code cache of its own.
-struct Folder {
-    dir: TempDir,
-    registry: Option<Registry>,
+pub(super) struct Folder {
+    pub(super) dir: TempDir,
+    pub(super) registry: Option<Registry>,
 }
 
 impl Folder {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("plugins")).unwrap();
         Self {
@@ -30,43 +32,55 @@ impl Folder {
         }
     }
 
-    fn options(&self) -> RegistryOptions {
+    pub(super) fn options(&self) -> RegistryOptions {
         RegistryOptions {
             poll: Duration::from_millis(20),
+            again: Duration::from_millis(50),
+            compiler: Compiler::Here,
             ..RegistryOptions::new(
                 self.dir.path().join("plugins"),
                 self.dir.path().join("code"),
+                self.dir.path().join("versions"),
             )
         }
     }
 
-    fn start(mut self) -> Self {
+    pub(super) fn start(self) -> Self {
+        let options = self.options();
+        self.start_with(options)
+    }
+
+    pub(super) fn start_with(mut self, options: RegistryOptions) -> Self {
         self.registry = None;
-        self.registry = Some(Registry::start(self.options()).unwrap());
+        self.registry = Some(Registry::start(options, Halt::default()).unwrap());
         self
     }
 
-    fn path(&self, file: &str) -> PathBuf {
+    pub(super) fn registry(&self) -> &Registry {
+        self.registry.as_ref().unwrap()
+    }
+
+    pub(super) fn path(&self, file: &str) -> PathBuf {
         self.dir.path().join("plugins").join(file)
     }
 
-    fn write(&self, file: &str, bytes: &[u8]) {
+    pub(super) fn write(&self, file: &str, bytes: &[u8]) {
         fs::write(self.path(file), bytes).unwrap();
     }
 
-    fn catalog(&self) -> Arc<Catalog> {
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
         self.registry.as_ref().unwrap().catalog()
     }
 
     /// The catalog once it is as told. The folder is another process's to change, so it is polled.
-    fn once(&self, what: &str, is: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
+    pub(super) fn once(&self, what: &str, is: impl Fn(&Catalog) -> bool) -> Arc<Catalog> {
         wait::until(what, Duration::from_secs(20), || {
             let catalog = self.catalog();
             is(&catalog).then_some(catalog)
         })
     }
 
-    fn code_files(&self) -> Vec<PathBuf> {
+    pub(super) fn code_files(&self) -> Vec<PathBuf> {
         fs::read_dir(self.dir.path().join("code"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
@@ -74,7 +88,7 @@ impl Folder {
     }
 }
 
-fn digest(catalog: &Catalog, name: &str) -> String {
+pub(super) fn digest(catalog: &Catalog, name: &str) -> String {
     catalog.plugins[name].digest.clone()
 }
 
@@ -94,7 +108,7 @@ fn the_first_scan_is_complete_when_start_returns() {
         (folder.path("one.wasm"), false)
     );
     assert_eq!(one.digest.len(), 64);
-    assert!(one.code.is_file());
+    assert!(one.code.path().is_file());
 }
 
 #[test]
@@ -103,7 +117,7 @@ fn a_second_start_compiles_and_runs_nothing() {
     folder.write("one.wasm", &component(&["a"]));
     let folder = folder.start();
     let before = digest(&folder.catalog(), "one");
-    let code = folder.catalog().plugins["one"].code.clone();
+    let code = folder.catalog().plugins["one"].code.path().to_owned();
     let written = fs::metadata(&code).unwrap().modified().unwrap();
     let folder = folder.start();
     let plugin = Arc::clone(&folder.catalog().plugins["one"]);
@@ -118,7 +132,7 @@ fn code_that_was_cut_short_is_made_again() {
     let folder = Folder::new();
     folder.write("one.wasm", &component(&["a"]));
     let folder = folder.start();
-    let code = folder.catalog().plugins["one"].code.clone();
+    let code = folder.catalog().plugins["one"].code.path().to_owned();
     let whole = fs::read(&code).unwrap();
     fs::write(&code, &whole[..whole.len() / 2]).unwrap();
     let folder = folder.start();
@@ -137,8 +151,8 @@ fn the_code_cache_is_the_runners_alone() {
     assert_eq!(mode(&code), 0o700);
     let mut options = folder.options();
     options.cache_dir = folder.path("code");
-    let refused = Registry::start(options).unwrap_err();
-    assert!(matches!(refused, RegistryError::CacheInPlugins { .. }));
+    let refused = Registry::start(options, Halt::default()).unwrap_err();
+    assert!(matches!(refused, RegistryError::OwnDirInPlugins { .. }));
 }
 
 #[test]

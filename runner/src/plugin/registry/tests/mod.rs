@@ -2,6 +2,8 @@
 
 mod files;
 mod folder;
+mod hold;
+mod machine;
 
 use crate::plugin::sandbox::tests::kit::HandMade;
 

@@ -15,7 +15,7 @@ type Ending = (
     &'static str,
 );
 
-const ENDS: [Ending; 11] = [
+const ENDS: [Ending; 12] = [
     (
         "panic",
         &[],
@@ -73,12 +73,20 @@ const ENDS: [Ending; 11] = [
         "its limit is 128 MiB",
     ),
     ("huge", &[], FailureKind::Memory, "memory", "of memory"),
+    // What it was refused, it did without.
+    (
+        "relent",
+        &[],
+        FailureKind::Trap(TrapKind::Unreachable),
+        "unreachable",
+        "one is not two, and 1 GiB refused: true",
+    ),
     (
         "huge",
         &[("bytes", "20000000")],
         FailureKind::BadResult,
         "result-too-large",
-        "limit of 1 MiB",
+        "the limit of a result is 1 MiB",
     ),
     ("exit", &[], FailureKind::Exit, "exit", "code 0"),
 ];
@@ -153,12 +161,16 @@ fn a_panic_tells_its_text_and_place() {
     assert!(panic.contains("violent.rs:"), "{panic}");
     assert!(panic.ends_with("\npayload"), "{panic}");
     assert!(failure.cause.ends_with(": payload"), "{}", failure.cause);
+    // The line is the one that the panic names, in the words of whoever reads the source.
+    let line = panic.split("violent.rs:").nth(1).unwrap();
+    let line = line.split(':').next().unwrap();
+    let place = format!(" at misbehave/src/violent.rs:{line}");
     assert!(
         failure
             .backtrace
             .iter()
-            .any(|frame| frame.contains("misbehave::violent::panic")),
-        "{:?}",
+            .any(|frame| frame.contains("panic") && frame.ends_with(&place)),
+        "no {place} in {:#?}",
         failure.backtrace
     );
     assert!(
@@ -174,10 +186,25 @@ fn a_panic_tells_its_text_and_place() {
 fn a_stack_overflow_folds_its_frames() {
     let report = Rig::misbehaving().run("recurse", &[]);
     let backtrace = &failure(&report).backtrace;
-    assert!(
-        backtrace[0].contains("violent::deeper") && backtrace[0].ends_with("times)"),
-        "{backtrace:?}"
-    );
+    let folded = backtrace.iter().any(|line| {
+        line.contains("violent::deeper at misbehave/src/violent.rs:") && line.ends_with("times)")
+    });
+    assert!(folded && backtrace.len() < 10, "{backtrace:?}");
+}
+
+#[test]
+fn processor_time_tells_a_loop_from_a_wait() {
+    let rig = Rig::misbehaving();
+    let used = |kind: &str| {
+        let mut request = rig.request(kind, &[("ms", "60000")]);
+        request.limits = within(Duration::from_millis(400));
+        let attempt = rig.attempt(request).attempt;
+        assert!(attempt.cpu_us <= attempt.duration_us, "{attempt:?}");
+        attempt.cpu_us
+    };
+    let (looped, waited) = (used("loop"), used("sleep"));
+    assert!(waited > 0, "its start takes some");
+    assert!(looped > waited + 20_000, "{looped} and {waited} us");
 }
 
 #[test]

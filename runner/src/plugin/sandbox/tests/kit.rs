@@ -12,11 +12,14 @@ use std::{
     time::Duration,
 };
 
+pub(crate) use sandhog_kit::hand_made::HandMade;
+use sandhog_kit::hostile::GO;
 use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Token, UnixMs};
 
 use crate::plugin::{
     AttemptRequest, Ceilings, Grants, Host, Limits, Live, Outside, Plugin, Report, SandboxOptions,
-    Services, WasmHost, WasmHostFactory, registry::workshop_for_tests, sandbox::engines::Engines,
+    Services, WasmHost, WasmHostFactory, code::Draft, registry::workshop_for_tests,
+    sandbox::engines::Engines,
 };
 
 /// A host on this thread with one plugin, and the services its guests get.
@@ -38,11 +41,24 @@ impl Rig {
     }
 
     pub(crate) fn with_slots(plugin: Plugin, slots: u32) -> Self {
-        let factory = WasmHostFactory::new(SandboxOptions {
+        let options = SandboxOptions {
             slots,
             ..SandboxOptions::default()
-        })
-        .unwrap();
+        };
+        Self::of(plugin, options)
+    }
+
+    /// Without a pool, as where the address space is too small for one.
+    pub(crate) fn on_demand(plugin: Plugin) -> Self {
+        let options = SandboxOptions {
+            pool: false,
+            ..SandboxOptions::default()
+        };
+        Self::of(plugin, options)
+    }
+
+    fn of(plugin: Plugin, options: SandboxOptions) -> Self {
+        let factory = WasmHostFactory::new(options).unwrap();
         Self {
             host: factory.wasm_host().unwrap(),
             services: Arc::default(),
@@ -88,7 +104,10 @@ impl Rig {
             started_at: UnixMs(2_000),
             plugin: Arc::clone(&self.plugin),
             limits: Limits::default(),
-            config: Arc::new(BTreeMap::from([("colour".into(), "red".into())])),
+            config: Arc::new(BTreeMap::from([
+                ("colour".into(), "red".into()),
+                (GO.0.into(), GO.1.into()),
+            ])),
             live: Arc::default(),
         }
     }
@@ -219,11 +238,18 @@ pub(crate) fn grants(toml: &str) -> Arc<Grants> {
 
 /// A plugin straight from component text, past the registry and its `describe`.
 pub(crate) fn unchecked(dir: &Path, text: &str) -> Plugin {
+    unchecked_bytes(dir, &wat::parse_str(text).unwrap())
+}
+
+/// The same from a component's bytes.
+pub(crate) fn unchecked_bytes(dir: &Path, bytes: &[u8]) -> Plugin {
     let engines = Engines::start().unwrap();
     let engine = engines.compiler(&SandboxOptions::default(), false).unwrap();
-    let bytes = wat::parse_str(text).unwrap();
-    let code = dir.join("unchecked.cwasm");
-    fs::write(&code, engine.precompile_component(&bytes).unwrap()).unwrap();
+    let mut draft = Draft::new().unwrap();
+    draft
+        .fill(&engine.precompile_component(bytes).unwrap()[..])
+        .unwrap();
+    let code = draft.seal(dir.join("unchecked.cwasm")).unwrap();
     Plugin {
         name: "unchecked".into(),
         file: dir.join("unchecked.wasm"),
@@ -237,96 +263,6 @@ pub(crate) fn unchecked(dir: &Path, text: &str) -> Plugin {
         grants: Arc::default(),
     }
 }
-
-/// The core of a hand-made handler: what its module has beside memory and exports, and the bodies
-/// of its functions.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HandMade<'a> {
-    /// More fields of the core module.
-    pub(crate) fields: &'a str,
-    /// What `handle` does before it gives back an empty result.
-    pub(crate) handle: &'a str,
-    /// What `realloc(old, old size, align, size)` does before it gives back address 4096.
-    pub(crate) realloc: &'a str,
-    /// The JSON that `describe` gives back.
-    pub(crate) describe: &'a str,
-    /// Pages of memory from the start.
-    pub(crate) pages: u32,
-}
-
-impl Default for HandMade<'_> {
-    fn default() -> Self {
-        Self {
-            fields: "",
-            handle: "",
-            realloc: "",
-            describe: r#"{"schema":1,"kinds":[{"kind":"hand-made"}]}"#,
-            pages: 1,
-        }
-    }
-}
-
-impl HandMade<'_> {
-    /// The component's text.
-    pub(crate) fn text(&self) -> String {
-        let Self {
-            fields,
-            handle,
-            realloc,
-            describe,
-            pages,
-        } = self;
-        let length = describe.len();
-        let describe = describe.replace('\\', "\\\\").replace('"', "\\\"");
-        // A result area at 512: zeros are `ok` with empty lists.
-        format!(
-            r#"(component
-  {TYPES}
-  (core module $core
-    (memory (export "memory") {pages})
-    {fields}
-    (data (i32.const 1024) "{describe}")
-    (func (export "realloc") (param i32 i32 i32 i32) (result i32) {realloc} (i32.const 4096))
-    (func (export "describe") (param i32 i32) (result i32)
-      (i32.store (i32.const 516) (i32.const 1024))
-      (i32.store (i32.const 520) (i32.const {length}))
-      (i32.const 512))
-    (func (export "handle") (param i32) (result i32) {handle} (i32.const 512)))
-  (core instance $core (instantiate $core))
-  (func $describe (param "host-info" string) (result (result string (error string)))
-    (canon lift (core func $core "describe") (memory $core "memory")
-      (realloc (func $core "realloc"))))
-  (func $handle (param "job" $job) (result (result $output (error $job-error)))
-    (canon lift (core func $core "handle") (memory $core "memory")
-      (realloc (func $core "realloc"))))
-  (instance $handler (export "describe" (func $describe)) (export "handle" (func $handle)))
-  (export "sandhog:job/handler@0.1.0" (instance $handler)))"#
-        )
-    }
-}
-
-/// The contract's types, as a component imports them.
-const TYPES: &str = r#"
-  (import "sandhog:job/types@0.1.0" (instance $types
-    (type $pair (tuple string string))
-    (type $job (record (field "id" string) (field "kind" string) (field "queue" string)
-      (field "attempt" u32) (field "max-attempts" u32) (field "enqueued-at-ms" u64)
-      (field "deadline-ms" u64) (field "idempotency-key" string) (field "headers" (list $pair))
-      (field "content-type" string) (field "payload" (list u8))
-      (field "checkpoint" (option (list u8)))))
-    (export "job" (type (eq $job)))
-    (type $output (record (field "content-type" string) (field "payload" (list u8))))
-    (export "output" (type (eq $output)))
-    (type $failure (record (field "code" string) (field "message" string)
-      (field "details" (list $pair))))
-    (export "failure" (type $named-failure (eq $failure)))
-    (type $job-error (variant (case "retryable" $named-failure)
-      (case "retry-after" (tuple u64 $named-failure)) (case "permanent" $named-failure)
-      (case "snooze" u64) (case "discard" string) (case "other" $named-failure)))
-    (export "job-error" (type (eq $job-error)))))
-  (alias export $types "job" (type $job))
-  (alias export $types "output" (type $output))
-  (alias export $types "job-error" (type $job-error))"#;
 
 /// The live view of a request, to interrupt or watch it by.
 pub(crate) fn live(request: &AttemptRequest) -> Arc<Live> {

@@ -3,6 +3,8 @@
 mod calls;
 mod guests;
 mod hand_made;
+mod hostile;
 pub(crate) mod kit;
+mod leftovers;
 mod limits;
 mod stops;

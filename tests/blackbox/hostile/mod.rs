@@ -3,6 +3,10 @@
 //!
 //! `SANDHOG_TABLE=1 cargo test --test blackbox hostile -- --nocapture` prints what came of each.
 
+mod narrow;
+mod soak;
+mod table;
+
 use std::time::{Duration, Instant};
 
 use sandhog_kit::{Home, Runner, wait};
@@ -212,13 +216,44 @@ fn a_panic_leaves_its_text_its_place_and_where_it_was_called_from() {
     let frames = failure["backtrace"].as_array().cloned().unwrap_or_default();
     let named = frames
         .iter()
-        .any(|f| f.as_str().is_some_and(|f| f.contains("misbehave")));
-    assert!(named, "no function of the guest in {frames:?}");
+        .filter_map(Value::as_str)
+        .any(|frame| frame.contains("panic") && frame.contains(" at misbehave/src/violent.rs:"));
+    assert!(
+        named,
+        "no function of the guest with its line in {frames:?}"
+    );
     let peak = job["attempts"][0]["peak_memory"].as_u64().unwrap();
     assert!((65_536..128 << 20).contains(&peak), "peak memory {peak}");
     assert!(job["attempts"][0]["duration_us"].as_u64().unwrap() > 0);
     let logs = home.run(&["job", "logs", &id]).exits(0).text();
     assert!(logs.contains("the lens is cracked"), "{logs}");
+}
+
+#[test]
+fn a_dead_letter_has_the_first_lines_of_the_last_attempt_and_its_last() {
+    let home = hostile_home();
+    let _runner = home.start();
+    let text = "the lens is cracked";
+    let id = home.enqueue(&[
+        "panic",
+        text,
+        "--header",
+        "lines=30000",
+        "--max-attempts",
+        "1",
+    ]);
+    let _ = home.job_in(&id, "dead");
+    let letter = home.json(&["dead", "show", &id]);
+    let attempt = &letter["attempts"][0];
+    let logs = attempt["logs"].as_array().unwrap();
+    let line = |n: usize| logs[n]["text"].as_str().unwrap();
+    assert_eq!(line(0), "line 0 before the end");
+    let end: Vec<&str> = (logs.len() - 8..logs.len()).map(line).collect();
+    for said in ["line 29999 before the end", "panicked at", text] {
+        let told = end.iter().any(|line| line.contains(said));
+        assert!(told, "no {said:?} at the end of {end:?}");
+    }
+    assert!(attempt["dropped_lines"].as_u64().unwrap() > 20_000);
 }
 
 #[test]

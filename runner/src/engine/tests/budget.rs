@@ -1,0 +1,142 @@
+//! Jobs that wait for memory which others hold.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use sandhog_model::{Job, JobId, Outcome, State};
+use tokio::sync::Semaphore;
+
+use super::stage::{Stage, done, until};
+use crate::engine::Running;
+
+/// Twice the memory limit of a plain kind, and once that of kind `large`.
+const BUDGET: u64 = 256 << 20;
+
+/// What the attempts of a test share: how many run, how many did at most, and what lets them end.
+struct Gate {
+    running: AtomicUsize,
+    most: AtomicUsize,
+    open: Semaphore,
+}
+
+impl Gate {
+    const fn new() -> Self {
+        Self {
+            running: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+            open: Semaphore::const_new(0),
+        }
+    }
+
+    async fn pass(&self, job: Job) -> Outcome {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        let permit = self.open.acquire().await;
+        permit.expect("nobody closes the gate").forget();
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        done(&job.kind)
+    }
+
+    fn running(&self) -> usize {
+        self.running.load(Ordering::SeqCst)
+    }
+}
+
+async fn states(stage: &Stage, jobs: &[JobId]) -> Vec<State> {
+    let mut states = Vec::new();
+    for id in jobs {
+        states.push(stage.view(*id).await.row.state);
+    }
+    states
+}
+
+#[tokio::test]
+async fn no_more_run_than_their_limits_allow_and_the_rest_stay_available() {
+    static GATE: Gate = Gate::new();
+    let stage = Stage::start_within(
+        &["plain"],
+        |request, _| Box::pin(GATE.pass(request.job)),
+        30_000,
+        BUDGET,
+    )
+    .await;
+    let mut jobs = Vec::new();
+    for _ in 0..8 {
+        jobs.push(stage.enqueue("plain").await);
+    }
+    until(|| GATE.running() == 2 && stage.engine.memory().short).await;
+    let states = states(&stage, &jobs).await;
+    let waiting = states.iter().filter(|state| **state == State::Available);
+    assert_eq!(waiting.count(), 6, "{states:?}");
+    assert_eq!(stage.engine.memory().held, BUDGET);
+    GATE.open.add_permits(8);
+    for id in jobs {
+        let view = stage.until(id, State::Completed).await;
+        assert_eq!((view.row.attempt, view.attempts.len()), (1, 1));
+    }
+    assert_eq!(GATE.most.load(Ordering::SeqCst), 2);
+    stage.stop(Duration::from_secs(5)).await;
+    assert_eq!(stage.engine.memory().held, 0);
+}
+
+#[tokio::test]
+async fn a_large_job_is_not_overtaken_and_uses_no_attempt_by_waiting() {
+    static GATE: Gate = Gate::new();
+    let stage = Stage::start_within(
+        &["plain", "large"],
+        |request, _| Box::pin(GATE.pass(request.job)),
+        30_000,
+        BUDGET,
+    )
+    .await;
+    let first = stage.enqueue("plain").await;
+    until(|| GATE.running() == 1).await;
+    let large = stage.enqueue("large").await;
+    until(|| stage.engine.memory().waiting == 1).await;
+    let later = stage.enqueue("plain").await;
+    assert_eq!(stage.view(later).await.row.state, State::Available);
+    GATE.open.add_permits(1);
+    stage.until(first, State::Completed).await;
+    until(|| GATE.running() == 1).await;
+    assert_eq!(stage.view(later).await.row.state, State::Available);
+    GATE.open.add_permits(2);
+    let view = stage.until(large, State::Completed).await;
+    assert_eq!((view.row.attempt, view.attempts.len()), (1, 1));
+    stage.until(later, State::Completed).await;
+    assert_eq!(GATE.most.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_stop_takes_a_job_out_of_the_line() {
+    static GATE: Gate = Gate::new();
+    let stage = Stage::start_within(
+        &["plain", "large"],
+        |request, _| {
+            let live = Arc::clone(&request.live);
+            Box::pin(async move {
+                tokio::select! {
+                    outcome = GATE.pass(request.job) => outcome,
+                    outcome = super::stage::until_interrupted(live) => outcome,
+                }
+            })
+        },
+        30_000,
+        BUDGET,
+    )
+    .await;
+    let plain = stage.enqueue("plain").await;
+    until(|| GATE.running() == 1).await;
+    let large = stage.enqueue("large").await;
+    until(|| stage.engine.memory().waiting == 1).await;
+    stage.stop(Duration::ZERO).await;
+    assert_eq!(stage.engine.memory().waiting, 0);
+    for id in [plain, large] {
+        let row = stage.view(id).await.row;
+        assert_eq!((row.state, row.attempt), (State::Available, 0));
+    }
+}

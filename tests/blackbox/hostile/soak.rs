@@ -1,0 +1,61 @@
+//! Many bad ends one after the other, and what is left of them.
+
+use std::{fs, time::Duration};
+
+use sandhog_kit::{Home, Runner, long, wait};
+
+use super::table::holds;
+use crate::SANDHOG;
+
+/// Jobs of one round: as many trap, run out of time and are well.
+const ROUND: usize = 600;
+
+fn round(home: &Home, runner: &Runner) -> u64 {
+    let file = home.folder().join("round.ndjson");
+    let line = |n: usize| {
+        let kind = ["divide", "loop", "echo"][n % 3];
+        format!("{{\"kind\":\"{kind}\",\"payload\":\"x\",\"max_attempts\":1}}\n")
+    };
+    fs::write(&file, (0..ROUND).map(line).collect::<String>()).unwrap();
+    let _ = home
+        .run(&["enqueue", "--bulk", file.to_str().unwrap()])
+        .exits(0);
+    wait::until("the round to end", Duration::from_secs(120), || {
+        let jobs = &home.json(&["stats"])["store"]["jobs"];
+        let left = ["available", "running"].map(|state| jobs[state].as_u64().unwrap());
+        (left == [0, 0]).then_some(())
+    });
+    runner.resident_kib()
+}
+
+#[test]
+fn traps_and_time_outs_leave_no_memory_file_or_thread_behind() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    // What ended is not kept, so that memory is that of attempts alone.
+    home.write_config(
+        "[runner]\nworkers = 4\nslots = 8\n[store]\nmax_completed = 100\n[dead]\nmax_letters = 100\n\
+         [kind.loop]\ntimeout = \"20ms\"\n",
+    );
+    let mut runner = home.start();
+    let rounds = if long() { 100_000 / ROUND } else { 4 };
+    let warm = (0..2).map(|_| round(&home, &runner)).max().unwrap();
+    let held = holds(&runner);
+    let mut last = warm;
+    for _ in 0..rounds {
+        last = round(&home, &runner);
+    }
+    assert!(runner.ended().is_none(), "{}", runner.said());
+    println!(
+        "{} bad and good ends: resident {} KiB → {} KiB, files and threads {held:?} → {:?}",
+        rounds * ROUND,
+        warm,
+        last,
+        holds(&runner)
+    );
+    assert!(last < warm + warm / 10, "{warm} KiB grew to {last} KiB");
+    let now = holds(&runner);
+    assert!(
+        now.0 <= held.0 + 4 && now.1 <= held.1,
+        "{held:?} became {now:?}"
+    );
+}
