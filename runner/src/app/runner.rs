@@ -11,7 +11,7 @@ use super::{
 };
 use super::{settings::Operator, wal_options};
 use crate::{
-    api::{self, Ctx},
+    api,
     clock::SystemClock,
     config::Config,
     engine::{Engine, EngineOptions, EngineParts, Running},
@@ -70,12 +70,10 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();
     let offered = registry.clone();
-    let ctx = Ctx {
-        desk: Some(registry.clone()),
-        ..context(config, store.clone(), Some(running), move |_| {
-            offered.catalog()
-        })
-    };
+    let mut ctx = context(config, store.clone(), Some(running), move |_| {
+        offered.catalog()
+    });
+    ctx.desk = Some(registry.clone());
     let serving = tokio::spawn(server.run(ctx));
     tracing::info!(
         data = %config.runner.data.display(),
