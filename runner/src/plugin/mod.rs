@@ -30,9 +30,9 @@ pub use capabilities::{
 };
 pub use code::NativeCode;
 pub use registry::{
-    ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt, MissingImport,
-    NoVersion, PluginAct, PluginView, Quarantine, Registry, RegistryError, RegistryOptions, Trial,
-    Tried, Version, VersionView, check, compile_as_child, run_once,
+    ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt,
+    MissingImport, NoVersion, PluginAct, PluginView, Quarantine, Registry, RegistryError,
+    RegistryOptions, Trial, Tried, Version, VersionView, check, compile_as_child, run_once,
 };
 pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 

@@ -235,10 +235,7 @@ impl Registry {
         let engines = Engines::start().map_err(RegistryError::Engine)?;
         let keep = options.owns_data.then_some(options.keep_versions);
         let versions = Versions::open(&options.versions_dir, keep)?;
-        let grants = GrantFiles::new(
-            options.plugins_dir.clone(),
-            Arc::clone(&options.ceilings),
-        );
+        let grants = GrantFiles::new(options.plugins_dir.clone(), Arc::clone(&options.ceilings));
         let shared = Arc::new(Shared {
             desk: Mutex::new(Desk::new(versions, grants)),
             tally: Mutex::default(),
