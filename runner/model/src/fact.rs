@@ -6,6 +6,7 @@ use alloc::{borrow::Cow, vec::Vec};
 
 use crate::{
     attempt::Attempt,
+    cancel::Asked,
     carried::Carried,
     event::{Event, Record, RecordAt, Verdict},
     id::{JobId, Token},
@@ -91,6 +92,26 @@ pub enum Fact<'a> {
         id: JobId,
         /// When.
         at: UnixMs,
+    },
+    /// See [`Event::CancelAsked`].
+    CancelAsked {
+        /// The job.
+        id: JobId,
+        /// The lease of the attempt.
+        token: Token,
+        /// When.
+        at: UnixMs,
+        /// How.
+        how: Asked,
+    },
+    /// See [`Event::Cancelled`].
+    Cancelled {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// How.
+        how: Asked,
     },
     /// See [`Event::Carried`].
     Carried(Anew<'a>),
@@ -179,6 +200,8 @@ pub enum Follows {
     Discarded,
     /// See [`Verdict::Dead`].
     Dead,
+    /// See [`Verdict::Cancelled`].
+    Cancelled,
 }
 
 /// A [`Carried`] job as far as the ledger needs it.
@@ -200,6 +223,8 @@ pub struct Anew<'a> {
     pub failure: Option<FailureKind>,
     /// Whether a checkpoint is in it.
     pub checkpoint: bool,
+    /// How it is asked to end, when it runs and is.
+    pub asked: Option<Asked>,
 }
 
 impl Fact<'_> {
@@ -215,7 +240,9 @@ impl Fact<'_> {
             | Self::Lost { id, .. }
             | Self::Requeued { id, .. }
             | Self::Hastened { id, .. }
-            | Self::Deleted { id, .. } => Some(*id),
+            | Self::Deleted { id, .. }
+            | Self::CancelAsked { id, .. }
+            | Self::Cancelled { id, .. } => Some(*id),
             Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
@@ -232,6 +259,8 @@ impl Fact<'_> {
             | Self::Requeued { .. }
             | Self::Hastened { .. }
             | Self::Deleted { .. }
+            | Self::CancelAsked { .. }
+            | Self::Cancelled { .. }
             | Self::Carried(_)
             | Self::Trimmed { .. }
             | Self::Merged { .. } => (&[], &[]),
@@ -283,6 +312,21 @@ impl<'a> From<&'a Event> for Fact<'a> {
             Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
             Event::Hastened { id, at } => Self::Hastened { id, at },
             Event::Deleted { id, at } => Self::Deleted { id, at },
+            Event::CancelAsked {
+                id,
+                token,
+                ref cancel,
+            } => Self::CancelAsked {
+                id,
+                token,
+                at: cancel.at,
+                how: cancel.how,
+            },
+            Event::Cancelled { id, ref cancel } => Self::Cancelled {
+                id,
+                at: cancel.at,
+                how: cancel.how,
+            },
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
             Event::Pruned { ref ids, at } => Self::Pruned {
                 ids: Cow::Borrowed(ids),
@@ -346,6 +390,7 @@ impl From<&Verdict> for Follows {
             Verdict::PutBack { due, .. } => Self::PutBack { due },
             Verdict::Discarded { .. } => Self::Discarded,
             Verdict::Dead => Self::Dead,
+            Verdict::Cancelled => Self::Cancelled,
         }
     }
 }
@@ -361,6 +406,10 @@ impl<'a> From<&'a Carried> for Anew<'a> {
             token: carried.token,
             failure: carried.failure,
             checkpoint: carried.checkpoint.is_some(),
+            asked: match (carried.status, &carried.cancel) {
+                (Status::Running { .. }, Some(cancel)) => Some(cancel.how),
+                _ => None,
+            },
         }
     }
 }

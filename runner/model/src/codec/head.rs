@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 12 |
+//! | 0 | 1 | what kind of fact it is, 1 to 14 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -16,8 +16,8 @@ use alloc::{borrow::Cow, vec::Vec};
 use super::{
     fields::{Fields, Lost, put_count, put_text},
     parts::{
-        SHORTEST_JOB, UNKNOWN, carried, ended, follows, job, put_buried, put_carried, put_ended,
-        put_follows, put_job, put_maybe_id,
+        SHORTEST_JOB, UNKNOWN, asked, carried, ended, follows, job, put_asked, put_buried,
+        put_carried, put_ended, put_follows, put_job, put_maybe_id,
     },
 };
 use crate::{
@@ -40,6 +40,8 @@ const CARRIED: u8 = 9;
 const PRUNED: u8 = 10;
 const TRIMMED: u8 = 11;
 const MERGED: u8 = 12;
+const CANCEL_ASKED: u8 = 13;
+const CANCELLED: u8 = 14;
 
 const ID_BYTES: usize = 16;
 
@@ -117,6 +119,8 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Pruned { .. } => PRUNED,
         Fact::Trimmed { .. } => TRIMMED,
         Fact::Merged { .. } => MERGED,
+        Fact::CancelAsked { .. } => CANCEL_ASKED,
+        Fact::Cancelled { .. } => CANCELLED,
     }
 }
 
@@ -165,6 +169,21 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             id(out, job);
             numbers(out, &[at.0]);
         }
+        Fact::CancelAsked {
+            id: job,
+            token,
+            at,
+            how,
+        } => {
+            id(out, job);
+            numbers(out, &[token.0, at.0]);
+            put_asked(Some(how), out);
+        }
+        Fact::Cancelled { id: job, at, how } => {
+            id(out, job);
+            numbers(out, &[at.0]);
+            put_asked(Some(how), out);
+        }
         Fact::Pruned { ref ids, at } => {
             put_count(out, ids.len())?;
             ids.iter().for_each(|job| id(out, *job));
@@ -195,7 +214,7 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
 fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
     if !matches!(
         kind,
-        LEASED | CHECKPOINTED | LOST | REQUEUED | HASTENED | DELETED
+        LEASED | CHECKPOINTED | LOST | REQUEUED | HASTENED | DELETED | CANCEL_ASKED | CANCELLED
     ) {
         return Err(UNKNOWN);
     }
@@ -225,6 +244,17 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
         HASTENED => Fact::Hastened {
             id,
             at: head.instant()?,
+        },
+        CANCEL_ASKED => Fact::CancelAsked {
+            id,
+            token: head.token()?,
+            at: head.instant()?,
+            how: asked(head)?.ok_or(UNKNOWN)?,
+        },
+        CANCELLED => Fact::Cancelled {
+            id,
+            at: head.instant()?,
+            how: asked(head)?.ok_or(UNKNOWN)?,
         },
         _ => Fact::Deleted {
             id,

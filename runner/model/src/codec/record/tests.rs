@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     attempt::{Attempt, LogLevel, LogLine, LogSource},
+    cancel::{Asked, Cancellation},
     carried::Carried,
     event::{Event, RecordAt, Verdict},
     fact::Slim,
@@ -74,6 +75,7 @@ fn events() -> Vec<Event> {
             reason: "why".into(),
         },
         Verdict::Dead,
+        Verdict::Cancelled,
     ];
     for (kind, verdict) in FailureKind::ALL
         .into_iter()
@@ -101,7 +103,17 @@ fn events() -> Vec<Event> {
 /// The facts that keep a log short.
 fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
     let (before, last_token) = (RecordAt(5 << 32), Token(6));
+    let cancel = |how| Box::new(cancellation(how));
     let mut events = vec![
+        Event::CancelAsked {
+            id,
+            token: last_token,
+            cancel: cancel(Asked::Kill),
+        },
+        Event::Cancelled {
+            id,
+            cancel: cancel(Asked::Cancel),
+        },
         Event::Pruned { ids: vec![], at },
         Event::Pruned {
             ids: vec![id, JobId(2)],
@@ -136,6 +148,7 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
         reason: None,
         children: vec![],
         checkpoint: None,
+        cancel: None,
     };
     let due = at;
     for status in [
@@ -153,11 +166,21 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
             reason: Some("why".into()),
             children: vec![id],
             checkpoint: Some(vec![1]),
+            cancel: Some(cancellation(Asked::Kill)),
             ..carried.clone()
         })));
     }
     events.push(Event::Carried(Box::new(carried)));
     events
+}
+
+fn cancellation(how: Asked) -> Cancellation {
+    Cancellation {
+        how,
+        at: UnixMs(8),
+        by: "someone".into(),
+        reason: Some("why".into()),
+    }
 }
 
 fn attempt(kind: FailureKind) -> Attempt {
