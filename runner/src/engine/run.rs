@@ -3,7 +3,8 @@
 use std::{any::Any, sync::Arc, time::Instant};
 
 use sandhog_model::{
-    Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, UnixMs, Waiting,
+    Asked, Attempt, Cancellation, Failure, FailureKind, Outcome, RetryPolicy, Settlement, UnixMs,
+    Waiting,
 };
 
 use tokio::task::JoinError;
@@ -80,10 +81,10 @@ pub(super) async fn run(
         plugin: plugin.clone(),
         limits,
         config: rule.config,
-        live,
+        live: live.clone(),
     };
     let Report {
-        outcome,
+        mut outcome,
         mut attempt,
         children,
     } = host.run(request, context.services.clone()).await;
@@ -92,6 +93,16 @@ pub(super) async fn run(
     context
         .plugins
         .ended(plugin, &leased.job.kind, id, &outcome);
+    if outcome == Outcome::NotRun(Waiting::Shutdown)
+        && let Some(cancel) = live.cancellation()
+    {
+        let failure = called_off(&cancel);
+        attempt.failure = Some(failure.clone());
+        outcome = Outcome::Failed {
+            failure,
+            retry_after_ms: None,
+        };
+    }
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {
@@ -135,6 +146,15 @@ fn put_back(leased: &LeasedJob, why: Waiting, started_at: UnixMs) -> Settlement 
         attempt,
         leased.job.retry.clone(),
     )
+}
+
+/// Why an attempt was stopped whose job was called off. The ledger ends the job.
+fn called_off(cancel: &Cancellation) -> Failure {
+    let code = match cancel.how {
+        Asked::Cancel => "cancelled",
+        Asked::Kill => "killed",
+    };
+    Failure::new(FailureKind::Cancelled, code, cancel.told())
 }
 
 /// The settlement of a run that broke inside the host.

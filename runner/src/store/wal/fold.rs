@@ -97,6 +97,7 @@ impl Folded {
             reason: None,
             children: Vec::new(),
             checkpoint: None,
+            cancel: None,
             job,
         }));
         true
@@ -153,7 +154,21 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             job.token = token;
             lose(job, buried.as_deref(), at);
         }
+        Event::CancelAsked { token, cancel, .. } => {
+            if token < job.token {
+                return false;
+            }
+            if token > job.token {
+                lease(job, token, cancel.at);
+            }
+            job.cancel = Some(*cancel);
+        }
+        Event::Cancelled { cancel, .. } => {
+            job.status = Status::Cancelled(cancel.at);
+            job.cancel = Some(*cancel);
+        }
         Event::Requeued { at, .. } => {
+            job.cancel = None;
             job.status = waiting(at, false);
             (job.attempts, job.losses) = (0, 0);
         }
@@ -164,6 +179,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
                 _ => at,
             };
             restart(job);
+            job.cancel = None;
             job.status = waiting(due, false);
         }
         Event::Enqueued(_)
@@ -178,6 +194,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
 
 fn lease(job: &mut Carried, token: Token, since: UnixMs) {
     restart(job);
+    job.cancel = None;
     job.token = token;
     job.status = Status::Running { since };
 }
@@ -189,6 +206,7 @@ fn lose(job: &mut Carried, buried: Option<&Attempt>, at: UnixMs) {
             job.failure = attempt.failure.as_ref().map(|failure| failure.kind);
             Status::Dead(at)
         }
+        None if job.cancel.is_some() => Status::Cancelled(at),
         None => waiting(at, false),
     };
 }
@@ -220,6 +238,7 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
             (Status::Discarded(ended), true)
         }
         Verdict::Dead => (Status::Dead(ended), true),
+        Verdict::Cancelled => (Status::Cancelled(ended), true),
     };
     job.token = attempt.token;
     job.attempts = before.saturating_add(u32::from(used));
@@ -228,6 +247,9 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
     }
     if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
         job.checkpoint = None;
+    }
+    if !matches!(status, Status::Cancelled(_)) {
+        job.cancel = None;
     }
     job.status = status;
 }
