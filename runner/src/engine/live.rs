@@ -156,6 +156,8 @@ impl WorkerCount {
 
 #[cfg(test)]
 mod tests {
+    use sandhog_model::{Asked, UnixMs};
+
     use super::*;
 
     fn held(hard_deadline: u64) -> Held {
@@ -187,6 +189,35 @@ mod tests {
         assert_eq!((table.len(), table.of_worker(0)), (1, vec![JobId(1)]));
         table.interrupt_all();
         assert!(newer.live.is_interrupted());
+    }
+
+    #[test]
+    fn what_is_called_off_before_its_start_is_told_at_its_start() {
+        let table = LiveTable::default();
+        let cancel = |how| Cancellation {
+            how,
+            at: UnixMs(0),
+            by: "ada".into(),
+            reason: None,
+        };
+        assert!(!table.call_off(JobId(1), Token(2), cancel(Asked::Kill)));
+        // Another lease of the same job is not meant.
+        let (other, meant) = (held(100), held(100));
+        table.add(JobId(1), Token(1), other.clone());
+        table.add(JobId(1), Token(2), meant.clone());
+        assert!(!other.live.is_called_off() && meant.live.is_interrupted());
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Cancel)));
+        assert!(other.live.is_called_off() && !other.live.is_interrupted());
+        // A kill overrules a cancel, and not the reverse.
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Kill)));
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Cancel)));
+        assert_eq!(other.live.cancellation(), Some(cancel(Asked::Kill)));
+        assert!(other.live.is_interrupted());
+        table.call_off(JobId(1), Token(9), cancel(Asked::Kill));
+        table.forget_early(JobId(1), Token(9));
+        let late = held(100);
+        table.add(JobId(1), Token(9), late.clone());
+        assert!(!late.live.is_called_off());
     }
 
     #[test]
