@@ -46,7 +46,7 @@ fn a_waiting_job_ends_at_once_and_stays_so_until_someone_retries_it() {
     let shown = home.run(&["job", "show", &id]).exits(0).text();
     assert!(shown.contains("cancelled by ada: not now"), "{shown}");
 
-    home.run(&["job", "retry", &id]).exits(0);
+    let _ = home.run(&["job", "retry", &id]).exits(0);
     let job = home.job_in(&id, "completed");
     assert_eq!(job["cancel"], Value::Null);
     let late = home.run(&["job", "cancel", &id]).exits(1);
@@ -73,7 +73,7 @@ fn with_no_runner_up_each_id_is_answered_for_itself() {
     );
     let _runner = home.start();
     let beside = home.enqueue(&["echo", "z"]);
-    home.job_in(&beside, "completed");
+    let _ = home.job_in(&beside, "completed");
     for id in [first, last] {
         let job = home.job(&id);
         assert_eq!(
@@ -89,8 +89,8 @@ fn a_handler_that_is_told_may_end_by_itself() {
     let _runner = home.start();
     let fails = home.enqueue(&["heed", "x"]);
     let succeeds = home.enqueue(&["heed", "x", "--header", "end=ok"]);
-    home.job_in(&fails, "running");
-    home.job_in(&succeeds, "running");
+    let _ = home.job_in(&fails, "running");
+    let _ = home.job_in(&succeeds, "running");
     let answer = home.run(&["job", "cancel", &fails, &succeeds, "--reason", "enough"]);
     let said = answer.exits(0).text();
     assert!(
@@ -116,8 +116,8 @@ fn a_handler_that_does_not_listen_is_stopped_after_the_grace() {
     let home = home("[runner]\ncancel_grace = \"400ms\"\n");
     let _runner = home.start();
     let id = home.enqueue(&["loop", "x"]);
-    home.job_in(&id, "running");
-    home.run(&["job", "cancel", &id, "--by", "ada"]).exits(0);
+    let _ = home.job_in(&id, "running");
+    let _ = home.run(&["job", "cancel", &id, "--by", "ada"]).exits(0);
     assert_eq!(home.job(&id)["cancel"]["by"], "ada", "told while it runs");
     let job = home.job_in(&id, "cancelled");
     let failure = &job["attempts"][0]["failure"];
@@ -134,13 +134,14 @@ fn kill_each(kind: &[&str], what: &str) {
     let home = home("[runner]\nworkers = 1\nslots = 4\ncancel_grace = \"1h\"\n");
     let _runner = home.start();
     let beside = home.enqueue(&["heed", "x", "--header", "end=ok"]);
-    home.job_in(&beside, "running");
+    let _ = home.job_in(&beside, "running");
     let mut times = Vec::new();
     for _ in 0..5 {
         let id = home.enqueue(kind);
-        home.job_in(&id, "running");
+        let _ = home.job_in(&id, "running");
         let asked = Instant::now();
-        home.run(&["job", "kill", &id, "--reason", "stuck"])
+        let _ = home
+            .run(&["job", "kill", &id, "--reason", "stuck"])
             .exits(0);
         let job = home.job_in(&id, "cancelled");
         let seen = asked.elapsed().as_millis();
@@ -160,7 +161,7 @@ fn kill_each(kind: &[&str], what: &str) {
         times[times.len() - 1].0,
         times[times.len() / 2].1
     ));
-    home.run(&["job", "cancel", &beside]).exits(0);
+    let _ = home.run(&["job", "cancel", &beside]).exits(0);
     let job = home.job_in(&beside, "completed");
     assert_eq!(job["attempt"], 1, "the neighbour was disturbed: {job}");
 }
@@ -180,8 +181,9 @@ fn a_cancel_survives_a_crash_of_the_runner() {
     let home = home("[runner]\ncancel_grace = \"1h\"\n");
     let runner = home.start();
     let id = home.enqueue(&["loop", "x"]);
-    home.job_in(&id, "running");
-    home.run(&["job", "cancel", &id, "--reason", "enough"])
+    let _ = home.job_in(&id, "running");
+    let _ = home
+        .run(&["job", "cancel", &id, "--reason", "enough"])
         .exits(0);
     assert_eq!(home.job(&id)["state"], "running");
     runner.kill9();
@@ -193,6 +195,6 @@ fn a_cancel_survives_a_crash_of_the_runner() {
     );
     let _runner = home.start();
     let beside = home.enqueue(&["echo", "z"]);
-    home.job_in(&beside, "completed");
+    let _ = home.job_in(&beside, "completed");
     assert_eq!(home.job(&id)["state"], "cancelled");
 }

@@ -84,7 +84,7 @@ pub(super) async fn run(
         live: live.clone(),
     };
     let Report {
-        mut outcome,
+        outcome,
         mut attempt,
         children,
     } = host.run(request, context.services.clone()).await;
@@ -93,16 +93,7 @@ pub(super) async fn run(
     context
         .plugins
         .ended(plugin, &leased.job.kind, id, &outcome);
-    if outcome == Outcome::NotRun(Waiting::Shutdown)
-        && let Some(cancel) = live.cancellation()
-    {
-        let failure = called_off(&cancel);
-        attempt.failure = Some(failure.clone());
-        outcome = Outcome::Failed {
-            failure,
-            retry_after_ms: None,
-        };
-    }
+    let outcome = told(outcome, &mut attempt, &live);
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {
@@ -148,7 +139,22 @@ fn put_back(leased: &LeasedJob, why: Waiting, started_at: UnixMs) -> Settlement 
     )
 }
 
-/// Why an attempt was stopped whose job was called off. The ledger ends the job.
+/// The outcome of an attempt with the reason, when it was stopped because its job was called off. The
+/// ledger ends the job.
+fn told(outcome: Outcome, attempt: &mut Attempt, live: &Live) -> Outcome {
+    match (outcome, live.cancellation()) {
+        (Outcome::NotRun(Waiting::Shutdown), Some(cancel)) => {
+            let failure = called_off(&cancel);
+            attempt.failure = Some(failure.clone());
+            Outcome::Failed {
+                failure,
+                retry_after_ms: None,
+            }
+        }
+        (outcome, _) => outcome,
+    }
+}
+
 fn called_off(cancel: &Cancellation) -> Failure {
     let code = match cancel.how {
         Asked::Cancel => "cancelled",

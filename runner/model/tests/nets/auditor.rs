@@ -179,9 +179,7 @@ impl Auditor {
                 (None, due.0)
             }
         };
-        let expected = job.expect(report);
-        job.asked = None;
-        match expected {
+        match job.expect(report) {
             Expected::Ends(expected) => {
                 assert_eq!(state, Some(expected), "after attempt {number}");
                 job.life = Life::Ended(expected);

@@ -66,7 +66,8 @@ impl Known {
     }
 
     /// What the promises make of a report of this job's holder.
-    pub(crate) fn expect(&self, report: &Settlement) -> Expected {
+    pub(crate) fn expect(&mut self, report: &Settlement) -> Expected {
+        let asked = self.asked.take();
         let no_attempt = |wait| Expected::Waits {
             wait,
             uses_attempt: false,
@@ -76,7 +77,7 @@ impl Known {
             | Outcome::Permanent(_)
             | Outcome::Snoozed { .. }
             | Outcome::NotRun(_)
-                if self.asked.is_some() =>
+                if asked.is_some() =>
             {
                 Expected::Ends(State::Cancelled)
             }

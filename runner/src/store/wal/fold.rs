@@ -2,7 +2,8 @@
 //! what only the lost ones knew is left out.
 
 use sandhog_model::{
-    Attempt, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, UnixMs, Verdict,
+    Attempt, Cancellation, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, UnixMs,
+    Verdict,
 };
 
 use super::history;
@@ -154,24 +155,12 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             job.token = token;
             lose(job, buried.as_deref(), at);
         }
-        Event::CancelAsked { token, cancel, .. } => {
-            if token < job.token {
-                return false;
-            }
-            if token > job.token {
-                lease(job, token, cancel.at);
-            }
-            job.cancel = Some(*cancel);
-        }
+        Event::CancelAsked { token, cancel, .. } => return asked(job, token, *cancel),
         Event::Cancelled { cancel, .. } => {
             job.status = Status::Cancelled(cancel.at);
             job.cancel = Some(*cancel);
         }
-        Event::Requeued { at, .. } => {
-            job.cancel = None;
-            job.status = waiting(at, false);
-            (job.attempts, job.losses) = (0, 0);
-        }
+        Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => {
             let due = match job.status {
                 Status::Waiting { due, .. } => due.min(at),
@@ -179,7 +168,6 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
                 _ => at,
             };
             restart(job);
-            job.cancel = None;
             job.status = waiting(due, false);
         }
         Event::Enqueued(_)
@@ -192,9 +180,25 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
     true
 }
 
+fn asked(job: &mut Carried, token: Token, cancel: Cancellation) -> bool {
+    if token < job.token {
+        return false;
+    }
+    if token > job.token {
+        lease(job, token, cancel.at);
+    }
+    job.cancel = Some(cancel);
+    true
+}
+
+fn requeue(job: &mut Carried, at: UnixMs) {
+    job.cancel = None;
+    job.status = waiting(at, false);
+    (job.attempts, job.losses) = (0, 0);
+}
+
 fn lease(job: &mut Carried, token: Token, since: UnixMs) {
     restart(job);
-    job.cancel = None;
     job.token = token;
     job.status = Status::Running { since };
 }
@@ -213,6 +217,7 @@ fn lose(job: &mut Carried, buried: Option<&Attempt>, at: UnixMs) {
 
 /// A job that goes on after it ended was given fresh attempts, whatever became of that record.
 fn restart(job: &mut Carried) {
+    job.cancel = None;
     match job.status {
         Status::Waiting { .. } | Status::Running { .. } => {}
         Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => {

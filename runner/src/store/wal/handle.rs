@@ -21,7 +21,7 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{Coming, Known, LetterWish, Reply, Wish},
+    wish::{CallOff, Coming, Known, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -221,7 +221,7 @@ impl Store for Wal {
         ids: Vec<JobId>,
         cancel: Cancellation,
     ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>> {
-        Box::pin(self.ask(|reply| Wish::CallOff(ids, cancel, reply)))
+        Box::pin(self.ask(|reply| Wish::CallOff(CallOff { ids, cancel, reply })))
     }
 
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {

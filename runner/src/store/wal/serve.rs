@@ -5,9 +5,9 @@ use sandhog_model::{
 };
 
 use super::{
-    actor::{Actor, Each},
+    actor::{Actor, Each, hold},
     views,
-    wish::{Coming, Known, LeaseRef, Leases, Scanned},
+    wish::{CallOff, Coming, Known, LeaseRef, Leases, Scanned},
 };
 use crate::store::{CalledOff, JobFilter, QueueRow, StoreError, StoreStats};
 
@@ -128,8 +128,13 @@ impl Actor {
         Ok(lost)
     }
 
+    pub(super) fn take_call_off(&mut self, off: CallOff, now: Now) {
+        let answer = self.call_off(&off.ids, &off.cancel, now);
+        self.waiting.push(hold(off.reply, answer));
+    }
+
     /// Call jobs off. Whether anything is written or not, what is answered is durable.
-    pub(super) fn call_off(
+    fn call_off(
         &mut self,
         ids: &[JobId],
         cancel: &Cancellation,

@@ -77,6 +77,13 @@ pub(super) enum LetterWish {
     },
 }
 
+/// Jobs to call off.
+pub(super) struct CallOff {
+    pub(super) ids: Vec<JobId>,
+    pub(super) cancel: Cancellation,
+    pub(super) reply: Reply<Vec<Result<CalledOff, Rejected>>>,
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -90,11 +97,7 @@ pub(super) enum Wish {
     Settle(Vec<Settlement>, Reply<Vec<Result<State, Rejected>>>),
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
-    CallOff(
-        Vec<JobId>,
-        Cancellation,
-        Reply<Vec<Result<CalledOff, Rejected>>>,
-    ),
+    CallOff(CallOff),
     Amend(Amend, Reply<Option<State>>),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),
