@@ -21,8 +21,10 @@ use super::{
     },
 };
 use crate::{
+    cancel::Asked,
     fact::{Accepted, Ended, Fact, Follows, Slim},
-    id::JobId,
+    id::{JobId, Token},
+    time::UnixMs,
 };
 
 /// Bytes before the head.
@@ -165,25 +167,9 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             numbers(out, &[at.0]);
             out.push(u8::from(from_dead));
         }
-        Fact::Hastened { id: job, at } | Fact::Deleted { id: job, at } => {
-            id(out, job);
-            numbers(out, &[at.0]);
-        }
-        Fact::CancelAsked {
-            id: job,
-            token,
-            at,
-            how,
-        } => {
-            id(out, job);
-            numbers(out, &[token.0, at.0]);
-            put_asked(Some(how), out);
-        }
-        Fact::Cancelled { id: job, at, how } => {
-            id(out, job);
-            numbers(out, &[at.0]);
-            put_asked(Some(how), out);
-        }
+        Fact::Hastened { id, at } | Fact::Deleted { id, at } => put_step(id, None, at, out),
+        Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
+        Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
         Fact::Pruned { ref ids, at } => {
             put_count(out, ids.len())?;
             ids.iter().for_each(|job| id(out, *job));
@@ -208,6 +194,17 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
         }
     }
     Ok(())
+}
+
+fn put_step(id: JobId, token: Option<Token>, at: UnixMs, out: &mut Vec<u8>) {
+    out.extend_from_slice(&id.0.to_le_bytes());
+    out.extend(token.into_iter().flat_map(|token| token.0.to_le_bytes()));
+    out.extend_from_slice(&at.0.to_le_bytes());
+}
+
+fn put_off(id: JobId, token: Option<Token>, at: UnixMs, how: Asked, out: &mut Vec<u8>) {
+    put_step(id, token, at, out);
+    put_asked(Some(how), out);
 }
 
 /// The facts that are small.

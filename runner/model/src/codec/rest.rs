@@ -213,19 +213,7 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             bytes: rest.to_vec(),
         },
-        Fact::Settled { id, children, .. } => {
-            let whole = read::<SettledRest<'_>>(rest)?;
-            if whole.children.len() != children.len() {
-                return Err(Lost("its head names another number of jobs than follow").into());
-            }
-            let jobs = whole.children.into_iter().zip(&children);
-            Event::Settled {
-                id,
-                attempt: Box::new(whole.attempt.into_owned()),
-                verdict: whole.verdict.into_owned(),
-                children: jobs.map(|(rest, job)| rest.join(job)).collect(),
-            }
-        }
+        Fact::Settled { id, children, .. } => settled(id, &children, rest)?,
         Fact::Lost {
             id,
             token,
@@ -277,5 +265,19 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             last_token,
         },
+    })
+}
+
+fn settled(id: JobId, children: &[Accepted<'_>], rest: &[u8]) -> Result<Event, BadRecord> {
+    let whole = read::<SettledRest<'_>>(rest)?;
+    if whole.children.len() != children.len() {
+        return Err(Lost("its head names another number of jobs than follow").into());
+    }
+    let jobs = whole.children.into_iter().zip(children);
+    Ok(Event::Settled {
+        id,
+        attempt: Box::new(whole.attempt.into_owned()),
+        verdict: whole.verdict.into_owned(),
+        children: jobs.map(|(rest, job)| rest.join(job)).collect(),
     })
 }

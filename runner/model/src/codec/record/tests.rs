@@ -103,16 +103,15 @@ fn events() -> Vec<Event> {
 /// The facts that keep a log short.
 fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
     let (before, last_token) = (RecordAt(5 << 32), Token(6));
-    let cancel = |how| Box::new(cancellation(how));
     let mut events = vec![
         Event::CancelAsked {
             id,
             token: last_token,
-            cancel: cancel(Asked::Kill),
+            cancel: Box::new(cancellation(Asked::Kill)),
         },
         Event::Cancelled {
             id,
-            cancel: cancel(Asked::Cancel),
+            cancel: Box::new(cancellation(Asked::Cancel)),
         },
         Event::Pruned { ids: vec![], at },
         Event::Pruned {
@@ -133,6 +132,12 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
             last_token,
         });
     }
+    events.extend(carried_events(id, at));
+    events
+}
+
+fn carried_events(id: JobId, at: UnixMs) -> Vec<Event> {
+    let mut events = Vec::new();
     let mut job = job(9);
     (job.priority, job.retry.max_attempts) = (-300, Some(7));
     let carried = Carried {
