@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attempt::Attempt,
+    cancel::Cancellation,
     id::{JobId, Token},
     job::{Job, Output},
     ledger::Status,
@@ -41,4 +42,7 @@ pub struct Carried {
     /// What its latest checkpoint holds, as long as an attempt may follow that wants it.
     #[serde(with = "serde_bytes")]
     pub checkpoint: Option<Vec<u8>>,
+    /// Its calling off, when it ended so or runs and is asked to end.
+    #[serde(default)]
+    pub cancel: Option<Cancellation>,
 }

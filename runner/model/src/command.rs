@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::{
     attempt::Attempt,
+    cancel::Asked,
     id::{JobId, Token},
     job::{Job, State},
     outcome::Outcome,
@@ -37,7 +38,7 @@ pub enum Command {
         /// The lease that is gone.
         token: Token,
     },
-    /// Change a job that no attempt holds.
+    /// Change a job from outside.
     Amend(Amend),
     /// Forget jobs that ended.
     Prune(Retention),
@@ -80,7 +81,7 @@ pub struct Settlement {
     pub retry: RetryPolicy,
 }
 
-/// A change from outside, to a job that is not running.
+/// A change from outside. A job that runs can only be called off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Amend {
     /// Run a waiting job now, or give a final one that is not dead fresh attempts.
@@ -89,6 +90,18 @@ pub enum Amend {
     Requeue(JobId),
     /// Forget a dead job and its letter.
     Delete(JobId),
+    /// Call a job off: one that waits ends at once, one that runs is asked to. Asking again changes
+    /// nothing, unless a kill follows a cancel.
+    Cancel {
+        /// Which.
+        id: JobId,
+        /// How.
+        how: Asked,
+        /// Who asks.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
 }
 
 /// Why a wish was refused.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attempt::Attempt,
+    cancel::Cancellation,
     carried::Carried,
     id::{JobId, Token},
     job::{Job, Output},
@@ -100,6 +101,22 @@ pub enum Event {
         /// When.
         at: UnixMs,
     },
+    /// A running job was called off; its attempt is to end.
+    CancelAsked {
+        /// The job.
+        id: JobId,
+        /// The lease of the attempt.
+        token: Token,
+        /// How, when, by whom and why.
+        cancel: Box<Cancellation>,
+    },
+    /// A waiting job was called off: it ended.
+    Cancelled {
+        /// The job.
+        id: JobId,
+        /// How, when, by whom and why.
+        cancel: Box<Cancellation>,
+    },
     /// All that is known of a job, written anew: no earlier record about it is needed. It changes
     /// nothing when it says what the records before it said.
     Carried(Box<Carried>),
@@ -163,6 +180,8 @@ pub enum Verdict {
     },
     /// Out of attempts, or failed for good.
     Dead,
+    /// It was called off while the attempt ran, and that did not succeed.
+    Cancelled,
 }
 
 /// Why a job was put back without using an attempt.
@@ -181,7 +200,9 @@ impl Event {
             | Self::Lost { id, .. }
             | Self::Requeued { id, .. }
             | Self::Hastened { id, .. }
-            | Self::Deleted { id, .. } => Some(*id),
+            | Self::Deleted { id, .. }
+            | Self::CancelAsked { id, .. }
+            | Self::Cancelled { id, .. } => Some(*id),
             Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
@@ -200,6 +221,8 @@ impl Event {
             | Self::Requeued { .. }
             | Self::Hastened { .. }
             | Self::Deleted { .. }
+            | Self::CancelAsked { .. }
+            | Self::Cancelled { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
             | Self::Merged { .. } => None,
@@ -219,6 +242,8 @@ impl Event {
             | Self::Requeued { .. }
             | Self::Hastened { .. }
             | Self::Deleted { .. }
+            | Self::CancelAsked { .. }
+            | Self::Cancelled { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
             | Self::Merged { .. } => None,
@@ -237,6 +262,8 @@ impl Event {
             | Self::Requeued { .. }
             | Self::Hastened { .. }
             | Self::Deleted { .. }
+            | Self::CancelAsked { .. }
+            | Self::Cancelled { .. }
             | Self::Carried(_)
             | Self::Trimmed { .. }
             | Self::Merged { .. } => (&[], &[]),

@@ -5,6 +5,7 @@ mod anew;
 use alloc::collections::BTreeSet;
 
 use crate::{
+    cancel::Asked,
     event::{Event, Record, RecordAt},
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
@@ -86,7 +87,7 @@ impl Ledger {
                 at: on,
                 ref buried,
             } => {
-                self.held(id, token)?;
+                self.check_lost(id, token, buried.as_ref())?;
                 self.lose(id, buried.as_ref(), written(on));
             }
             Fact::Requeued {
@@ -96,6 +97,8 @@ impl Ledger {
             } => self.requeue(id, from_dead, written(on))?,
             Fact::Hastened { id, at: on } => self.hasten(id, written(on))?,
             Fact::Deleted { id, .. } => self.delete(id)?,
+            Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
+            Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,
             Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
             Fact::Pruned { ref ids, .. } => self.prune(ids)?,
             Fact::Trimmed {
@@ -195,17 +198,19 @@ impl Ledger {
                 "the attempt that ended has another number than the one that ran",
             );
         }
-        match follows {
-            Follows::Completed => {}
+        let fits = match follows {
+            Follows::Completed | Follows::Discarded => true,
+            Follows::Cancelled => self.asked.contains_key(&id),
             Follows::Retry { .. }
             | Follows::Snoozed { .. }
             | Follows::PutBack { .. }
-            | Follows::Discarded
-            | Follows::Dead => {
-                if !children.is_empty() {
-                    return refuse(id, "an attempt that did not complete left jobs behind");
-                }
-            }
+            | Follows::Dead => !self.asked.contains_key(&id),
+        };
+        if !fits {
+            return refuse(id, CALLED_OFF);
+        }
+        if follows != Follows::Completed && !children.is_empty() {
+            return refuse(id, "an attempt that did not complete left jobs behind");
         }
         self.check_children(id, children)
     }
@@ -234,8 +239,10 @@ impl Ledger {
             Follows::PutBack { due } => (waiting(due, false), false),
             Follows::Discarded => (Status::Discarded(ended), true),
             Follows::Dead => (Status::Dead(ended), true),
+            Follows::Cancelled => (Status::Cancelled(ended), true),
         };
         let ran = !matches!(follows, Follows::PutBack { .. });
+        self.asked.remove(&id);
         self.change(id, written, |slot| {
             slot.set_status(status);
             if used {
@@ -250,13 +257,24 @@ impl Ledger {
         }
     }
 
+    fn check_lost(&self, id: JobId, token: Token, buried: Option<&Ended>) -> Result<(), Unsound> {
+        self.held(id, token)?;
+        if self.asked.contains_key(&id) && buried.is_some() {
+            return refuse(id, CALLED_OFF);
+        }
+        Ok(())
+    }
+
+    /// The job waits again, unless it was called off: then it ended.
     fn lose(&mut self, id: JobId, buried: Option<&Ended>, written: Written) {
+        let asked = self.asked.remove(&id);
         self.change(id, written, |slot| {
             slot.set_losses(slot.losses() + 1);
             let (due, backoff) = (written.on, false);
-            slot.set_status(match buried {
-                Some(_) => Status::Dead(written.on),
-                None => Status::Waiting { due, backoff },
+            slot.set_status(match (buried, asked) {
+                (Some(_), _) => Status::Dead(written.on),
+                (None, Some(_)) => Status::Cancelled(written.on),
+                (None, None) => Status::Waiting { due, backoff },
             });
             if let Some(attempt) = buried {
                 slot.set_failure(attempt.failure);
@@ -303,6 +321,33 @@ impl Ledger {
         Ok(())
     }
 
+    /// The attempt that runs is to end. Its place in every order stays as it is.
+    fn ask_to_end(
+        &mut self,
+        id: JobId,
+        token: Token,
+        how: Asked,
+        at: RecordAt,
+    ) -> Result<(), Unsound> {
+        self.held(id, token)?;
+        if let Some(slot) = self.entries.get_mut(&id) {
+            slot.latest = at;
+        }
+        let asked = self.asked.entry(id).or_insert(how);
+        *asked = how.max(*asked);
+        Ok(())
+    }
+
+    fn cancel(&mut self, id: JobId, written: Written) -> Result<(), Unsound> {
+        let Status::Waiting { .. } = self.known(id)?.status() else {
+            return refuse(id, "it is cancelled while it does not wait");
+        };
+        self.change(id, written, |slot| {
+            slot.set_status(Status::Cancelled(written.on));
+        });
+        Ok(())
+    }
+
     fn delete(&mut self, id: JobId) -> Result<(), Unsound> {
         let Status::Dead(_) = self.known(id)?.status() else {
             return refuse(id, "it is deleted while it is not dead");
@@ -333,6 +378,8 @@ impl Ledger {
     }
 }
 
+const CALLED_OFF: &str =
+    "its end does not fit: a job that was called off ends so, and no other does";
 const UNKNOWN: &str = "it was never accepted, or deleted before";
 
 fn refuse<T>(id: JobId, why: &'static str) -> Result<T, Unsound> {

@@ -2,20 +2,20 @@
 //! and a record read from disk both become one, so that a live run and a recovery follow the same
 //! rules.
 
+mod short;
+
 use alloc::{borrow::Cow, vec::Vec};
 
 use crate::{
-    attempt::Attempt,
-    carried::Carried,
-    event::{Event, Record, RecordAt, Verdict},
+    cancel::Asked,
+    event::RecordAt,
     id::{JobId, Token},
-    job::Job,
     ledger::Status,
     outcome::FailureKind,
     time::UnixMs,
 };
 
-/// A [`Record`] as far as the ledger needs it.
+/// A [`Record`](crate::Record) as far as the ledger needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Slim<'a> {
     /// The job's record before this one.
@@ -24,12 +24,12 @@ pub struct Slim<'a> {
     pub fact: Fact<'a>,
 }
 
-/// An [`Event`] as far as the ledger needs it.
+/// An [`Event`](crate::Event) as far as the ledger needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact<'a> {
-    /// See [`Event::Enqueued`].
+    /// See [`Event::Enqueued`](crate::Event::Enqueued).
     Enqueued(Accepted<'a>),
-    /// See [`Event::Leased`].
+    /// See [`Event::Leased`](crate::Event::Leased).
     Leased {
         /// The job.
         id: JobId,
@@ -38,7 +38,7 @@ pub enum Fact<'a> {
         /// When.
         at: UnixMs,
     },
-    /// See [`Event::Checkpointed`].
+    /// See [`Event::Checkpointed`](crate::Event::Checkpointed).
     Checkpointed {
         /// The job.
         id: JobId,
@@ -47,7 +47,7 @@ pub enum Fact<'a> {
         /// When.
         at: UnixMs,
     },
-    /// See [`Event::Settled`].
+    /// See [`Event::Settled`](crate::Event::Settled).
     Settled {
         /// The job.
         id: JobId,
@@ -58,7 +58,7 @@ pub enum Fact<'a> {
         /// The jobs it enqueued.
         children: Vec<Accepted<'a>>,
     },
-    /// See [`Event::Lost`].
+    /// See [`Event::Lost`](crate::Event::Lost).
     Lost {
         /// The job.
         id: JobId,
@@ -69,7 +69,7 @@ pub enum Fact<'a> {
         /// The attempt that the history keeps, when this loss buried the job.
         buried: Option<Ended>,
     },
-    /// See [`Event::Requeued`].
+    /// See [`Event::Requeued`](crate::Event::Requeued).
     Requeued {
         /// The job.
         id: JobId,
@@ -78,30 +78,50 @@ pub enum Fact<'a> {
         /// Whether it came from the dead letters.
         from_dead: bool,
     },
-    /// See [`Event::Hastened`].
+    /// See [`Event::Hastened`](crate::Event::Hastened).
     Hastened {
         /// The job.
         id: JobId,
         /// When.
         at: UnixMs,
     },
-    /// See [`Event::Deleted`].
+    /// See [`Event::Deleted`](crate::Event::Deleted).
     Deleted {
         /// The job.
         id: JobId,
         /// When.
         at: UnixMs,
     },
-    /// See [`Event::Carried`].
+    /// See [`Event::CancelAsked`](crate::Event::CancelAsked).
+    CancelAsked {
+        /// The job.
+        id: JobId,
+        /// The lease of the attempt.
+        token: Token,
+        /// When.
+        at: UnixMs,
+        /// How.
+        how: Asked,
+    },
+    /// See [`Event::Cancelled`](crate::Event::Cancelled).
+    Cancelled {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// How.
+        how: Asked,
+    },
+    /// See [`Event::Carried`](crate::Event::Carried).
     Carried(Anew<'a>),
-    /// See [`Event::Pruned`].
+    /// See [`Event::Pruned`](crate::Event::Pruned).
     Pruned {
         /// The jobs.
         ids: Cow<'a, [JobId]>,
         /// When.
         at: UnixMs,
     },
-    /// See [`Event::Trimmed`].
+    /// See [`Event::Trimmed`](crate::Event::Trimmed).
     Trimmed {
         /// The place.
         before: RecordAt,
@@ -112,7 +132,7 @@ pub enum Fact<'a> {
         /// The largest token given.
         last_token: Token,
     },
-    /// See [`Event::Merged`].
+    /// See [`Event::Merged`](crate::Event::Merged).
     Merged {
         /// The other log's id, as the name of its directory.
         log: &'a str,
@@ -123,7 +143,7 @@ pub enum Fact<'a> {
     },
 }
 
-/// A [`Job`] as far as the ledger needs it.
+/// A [`Job`](crate::Job) as far as the ledger needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Accepted<'a> {
     /// Its id.
@@ -142,7 +162,7 @@ pub struct Accepted<'a> {
     pub max_attempts: Option<u32>,
 }
 
-/// An [`Attempt`] as far as the ledger needs it.
+/// An [`Attempt`](crate::Attempt) as far as the ledger needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// Its number.
@@ -155,33 +175,35 @@ pub struct Ended {
     pub failure: Option<FailureKind>,
 }
 
-/// A [`Verdict`] as far as the ledger needs it.
+/// A [`Verdict`](crate::Verdict) as far as the ledger needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follows {
-    /// See [`Verdict::Completed`].
+    /// See [`Verdict::Completed`](crate::Verdict::Completed).
     Completed,
-    /// See [`Verdict::Retry`].
+    /// See [`Verdict::Retry`](crate::Verdict::Retry).
     Retry {
         /// When it is due.
         due: UnixMs,
     },
-    /// See [`Verdict::Snoozed`].
+    /// See [`Verdict::Snoozed`](crate::Verdict::Snoozed).
     Snoozed {
         /// When it is due.
         due: UnixMs,
     },
-    /// See [`Verdict::PutBack`].
+    /// See [`Verdict::PutBack`](crate::Verdict::PutBack).
     PutBack {
         /// When it is due.
         due: UnixMs,
     },
-    /// See [`Verdict::Discarded`].
+    /// See [`Verdict::Discarded`](crate::Verdict::Discarded).
     Discarded,
-    /// See [`Verdict::Dead`].
+    /// See [`Verdict::Dead`](crate::Verdict::Dead).
     Dead,
+    /// See [`Verdict::Cancelled`](crate::Verdict::Cancelled).
+    Cancelled,
 }
 
-/// A [`Carried`] job as far as the ledger needs it.
+/// A [`Carried`](crate::Carried) job as far as the ledger needs it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Anew<'a> {
     /// The job as it was accepted.
@@ -200,6 +222,8 @@ pub struct Anew<'a> {
     pub failure: Option<FailureKind>,
     /// Whether a checkpoint is in it.
     pub checkpoint: bool,
+    /// How it is asked to end, when it runs and is.
+    pub asked: Option<Asked>,
 }
 
 impl Fact<'_> {
@@ -215,7 +239,9 @@ impl Fact<'_> {
             | Self::Lost { id, .. }
             | Self::Requeued { id, .. }
             | Self::Hastened { id, .. }
-            | Self::Deleted { id, .. } => Some(*id),
+            | Self::Deleted { id, .. }
+            | Self::CancelAsked { id, .. }
+            | Self::Cancelled { id, .. } => Some(*id),
             Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
         }
     }
@@ -232,6 +258,8 @@ impl Fact<'_> {
             | Self::Requeued { .. }
             | Self::Hastened { .. }
             | Self::Deleted { .. }
+            | Self::CancelAsked { .. }
+            | Self::Cancelled { .. }
             | Self::Carried(_)
             | Self::Trimmed { .. }
             | Self::Merged { .. } => (&[], &[]),
@@ -240,127 +268,5 @@ impl Fact<'_> {
             .into_iter()
             .chain(children.iter().map(|job| job.id))
             .chain(pruned.iter().copied())
-    }
-}
-
-impl<'a> From<&'a Record> for Slim<'a> {
-    fn from(record: &'a Record) -> Self {
-        Self {
-            previous: record.previous,
-            fact: Fact::from(&record.event),
-        }
-    }
-}
-
-impl<'a> From<&'a Event> for Fact<'a> {
-    fn from(event: &'a Event) -> Self {
-        match *event {
-            Event::Enqueued(ref job) => Self::Enqueued(Accepted::from(&**job)),
-            Event::Leased { id, token, at } => Self::Leased { id, token, at },
-            Event::Checkpointed { id, token, at, .. } => Self::Checkpointed { id, token, at },
-            Event::Settled {
-                id,
-                ref attempt,
-                ref verdict,
-                ref children,
-            } => Self::Settled {
-                id,
-                attempt: Ended::from(&**attempt),
-                follows: Follows::from(verdict),
-                children: children.iter().map(Accepted::from).collect(),
-            },
-            Event::Lost {
-                id,
-                token,
-                at,
-                ref buried,
-            } => Self::Lost {
-                id,
-                token,
-                at,
-                buried: buried.as_deref().map(Ended::from),
-            },
-            Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
-            Event::Hastened { id, at } => Self::Hastened { id, at },
-            Event::Deleted { id, at } => Self::Deleted { id, at },
-            Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
-            Event::Pruned { ref ids, at } => Self::Pruned {
-                ids: Cow::Borrowed(ids),
-                at,
-            },
-            Event::Trimmed {
-                before,
-                at,
-                last_id,
-                last_token,
-            } => Self::Trimmed {
-                before,
-                at,
-                last_id,
-                last_token,
-            },
-            Event::Merged {
-                ref log,
-                at,
-                last_token,
-            } => Self::Merged {
-                log,
-                at,
-                last_token,
-            },
-        }
-    }
-}
-
-impl<'a> From<&'a Job> for Accepted<'a> {
-    fn from(job: &'a Job) -> Self {
-        Self {
-            id: job.id,
-            kind: &job.kind,
-            queue: &job.queue,
-            priority: job.priority,
-            enqueued_at: job.enqueued_at,
-            due: job.due,
-            max_attempts: job.retry.max_attempts,
-        }
-    }
-}
-
-impl From<&Attempt> for Ended {
-    fn from(attempt: &Attempt) -> Self {
-        Self {
-            number: attempt.number,
-            token: attempt.token,
-            ended_at: attempt.ended_at,
-            failure: attempt.failure.as_ref().map(|failure| failure.kind),
-        }
-    }
-}
-
-impl From<&Verdict> for Follows {
-    fn from(verdict: &Verdict) -> Self {
-        match *verdict {
-            Verdict::Completed(_) => Self::Completed,
-            Verdict::Retry { due } => Self::Retry { due },
-            Verdict::Snoozed { due } => Self::Snoozed { due },
-            Verdict::PutBack { due, .. } => Self::PutBack { due },
-            Verdict::Discarded { .. } => Self::Discarded,
-            Verdict::Dead => Self::Dead,
-        }
-    }
-}
-
-impl<'a> From<&'a Carried> for Anew<'a> {
-    fn from(carried: &'a Carried) -> Self {
-        Self {
-            job: Accepted::from(&carried.job),
-            at: carried.at,
-            status: carried.status,
-            attempts: carried.attempts,
-            losses: carried.losses,
-            token: carried.token,
-            failure: carried.failure,
-            checkpoint: carried.checkpoint.is_some(),
-        }
     }
 }

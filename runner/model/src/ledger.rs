@@ -10,6 +10,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    cancel::Asked,
     command::{Command, Rejected},
     decide,
     event::{Event, RecordAt},
@@ -51,6 +52,8 @@ pub struct Entry {
     pub latest: RecordAt,
     /// The record of its latest checkpoint, as long as an attempt may follow that wants it.
     pub checkpoint: Option<RecordAt>,
+    /// How the attempt that runs is asked to end, if it is.
+    pub asked: Option<Asked>,
 }
 
 /// The stored states.
@@ -84,6 +87,8 @@ pub struct Ledger {
     pub(crate) entries: Sorted<JobId, Slot>,
     /// Where the latest checkpoint lies of the jobs that have one.
     pub(crate) checkpoints: BTreeMap<JobId, RecordAt>,
+    /// How the running jobs are asked to end that are.
+    pub(crate) asked: BTreeMap<JobId, Asked>,
     pub(crate) names: Names,
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
@@ -183,6 +188,7 @@ impl PartialEq for Ledger {
             && self.first == other.first
             && self.trimmed == other.trimmed
             && self.awaited == other.awaited
+            && self.asked == other.asked
             && entries(self) == entries(other)
             && self.index.same(&self.names, &other.index, &other.names)
     }
@@ -438,7 +444,7 @@ mod tests {
                 },
             });
         }
-        assert!(ledger.is_empty() && ledger.names.is_empty());
+        assert!(ledger.is_empty() && ledger.asked.is_empty() && ledger.names.is_empty());
         assert_eq!(ledger.counts(UnixMs(600)), []);
         let mut empty = Ledger::default();
         (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);

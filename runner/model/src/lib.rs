@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod cancel;
 pub mod carried;
 pub mod codec;
 pub mod command;
@@ -28,6 +29,7 @@ mod slot;
 pub mod time;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
+pub use cancel::{Asked, Cancellation};
 pub use carried::Carried;
 pub use command::{Amend, ClaimRequest, Command, Rejected, Retention, Settlement};
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};

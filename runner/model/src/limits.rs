@@ -13,6 +13,10 @@ pub const CHECKPOINT_BYTES: usize = 1 << 20;
 pub const HEADERS: usize = 64;
 /// Largest total of header keys and values, in bytes.
 pub const HEADER_BYTES: usize = 64 << 10;
+/// Longest name of someone who calls a job off, in bytes.
+pub const CANCELLED_BY_BYTES: usize = 256;
+/// Longest reason of someone who calls a job off, in bytes.
+pub const CANCEL_REASON_BYTES: usize = 4 << 10;
 /// Losses a job survives; one more buries it as poison.
 pub const LOSSES: u32 = 3;
 

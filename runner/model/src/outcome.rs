@@ -112,6 +112,8 @@ pub enum FailureKind {
     HostError,
     /// The process or worker that held the lease went away.
     Lost,
+    /// It was stopped because its job was called off.
+    Cancelled,
 }
 
 /// What kind of trap ended a guest.
@@ -139,7 +141,7 @@ pub enum TrapKind {
 
 impl FailureKind {
     /// Every kind.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Error,
         Self::Trap(TrapKind::Unreachable),
         Self::Trap(TrapKind::OutOfBounds),
@@ -157,6 +159,7 @@ impl FailureKind {
         Self::Limit,
         Self::HostError,
         Self::Lost,
+        Self::Cancelled,
     ];
 
     /// The kind's name: `error`, `trap:stack-overflow`, `timeout`.
@@ -180,6 +183,7 @@ impl FailureKind {
             Self::Limit => "limit",
             Self::HostError => "host-error",
             Self::Lost => "lost",
+            Self::Cancelled => "cancelled",
         }
     }
 
@@ -194,7 +198,7 @@ impl FailureKind {
     pub const fn is_deterministic(self) -> bool {
         match self {
             Self::Trap(_) | Self::Memory | Self::Exit | Self::BadResult | Self::Limit => true,
-            Self::Error | Self::Timeout | Self::HostError | Self::Lost => false,
+            Self::Error | Self::Timeout | Self::HostError | Self::Lost | Self::Cancelled => false,
         }
     }
 }

@@ -76,6 +76,7 @@ impl<'a> Seen<'a> {
             enqueued: slot.enqueued,
             latest: slot.latest,
             checkpoint: self.ledger.checkpoints.get(&self.id).copied(),
+            asked: self.ledger.asked.get(&self.id).copied(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod dead;
 mod desk;
+mod engine;
 
 use std::{
     collections::BTreeMap,
@@ -11,8 +12,9 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Attempt, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId, KindDefaults, Letter,
-    LogLevel, LogLine, LogSource, Output, Rejected, Settlement, State, Token, TrapKind, UnixMs,
+    Amend, Attempt, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId,
+    KindDefaults, Letter, LogLevel, LogLine, LogSource, Output, Rejected, Settlement, State, Token,
+    TrapKind, UnixMs,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -20,11 +22,11 @@ use self::dead::broken_row;
 use crate::{
     api::Ctx,
     clock::SystemClock,
-    engine::{MemoryUse, Running, WorkerRow},
-    plugin::{Catalog, LiveView, PluginDesk, Progress},
+    engine::Running,
+    plugin::PluginDesk,
     store::{
-        Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
-        JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
+        Amended, Answer, CalledOff, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported,
+        Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
         PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
     },
 };
@@ -288,6 +290,7 @@ impl Store for Double {
                 attempts: Vec::new(),
                 output: None,
                 reason: None,
+                cancel: None,
                 failure: None,
                 children: Vec::new(),
                 losses: 0,
@@ -317,6 +320,15 @@ impl Store for Double {
 
     fn sweep(&self) -> Answer<'_, usize> {
         now(Ok(0))
+    }
+
+    fn call_off(
+        &self,
+        ids: Vec<JobId>,
+        cancel: Cancellation,
+    ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>> {
+        let answers = ids.into_iter().map(|id| self.called_off(id, &cancel));
+        now(Ok(answers.collect()))
     }
 
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
@@ -354,36 +366,3 @@ impl Store for Double {
 
 /// An engine with one idle worker and one plugin, `page`.
 pub(crate) struct Engine;
-
-impl Running for Engine {
-    fn live(&self, _: JobId) -> Option<LiveView> {
-        Some(LiveView {
-            progress: Some(Progress {
-                done: 1,
-                total: Some(4),
-                note: Some("first\u{1b}[2J".into()),
-            }),
-            logs: trapped().logs,
-        })
-    }
-
-    fn workers(&self) -> Vec<WorkerRow> {
-        vec![WorkerRow {
-            number: 0,
-            slots: 4,
-            running: Vec::new(),
-            ended: 9,
-        }]
-    }
-
-    fn memory(&self) -> MemoryUse {
-        MemoryUse::default()
-    }
-
-    fn catalog(&self) -> Arc<Catalog> {
-        let plugin = desk::page();
-        let mut catalog = Catalog::default();
-        catalog.plugins.insert("page".into(), Arc::new(plugin));
-        Arc::new(catalog)
-    }
-}

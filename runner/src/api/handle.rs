@@ -4,7 +4,7 @@ mod dead;
 mod plugin;
 mod waiting;
 
-use sandhog_model::{Amend, Attempt, JobId, LogLine, NewJob, job::Bounds};
+use sandhog_model::{Amend, Attempt, Cancellation, JobId, LogLine, NewJob, Rejected, job::Bounds};
 
 use super::{
     ApiError, AttemptLogs, Ctx, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, QueueView, Reply,
@@ -34,6 +34,21 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::Logs { id, attempt } => logs(ctx, id, attempt).await.map(Response::Logs),
         Request::Retry { id } => retry(ctx, id).await,
+        Request::CallOff {
+            ids,
+            how,
+            by,
+            reason,
+        } => {
+            let at = ctx.clock.now().wall;
+            let cancel = Cancellation {
+                how,
+                at,
+                by,
+                reason,
+            };
+            call_off(ctx, ids, cancel).await
+        }
         Request::Wait { id, timeout_ms } => waiting::wait(ctx, id, timeout_ms)
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
@@ -187,6 +202,26 @@ async fn retry(ctx: &Ctx, id: JobId) -> Reply {
         Some(state) => Ok(Response::Retried(state)),
         None => Err(no_job(id)),
     }
+}
+
+/// The store first: an attempt is only stopped once the reason is safe.
+async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
+    if ids.len() > ROWS {
+        let count = ids.len();
+        return Err(invalid(format!("{count} jobs at once: at most {ROWS}")));
+    }
+    let answers = ctx.store.call_off(ids.clone(), cancel.clone()).await?;
+    let told = ids.into_iter().zip(answers).map(|(id, answer)| {
+        let called_off = answer.map_err(|rejected| match rejected {
+            Rejected::NoSuchJob(id) => no_job(id),
+            other => other.into(),
+        })?;
+        if let (Some(running), Some(lease)) = (&ctx.running, called_off.lease) {
+            running.call_off(id, lease, cancel.clone());
+        }
+        Ok(called_off.state)
+    });
+    Ok(Response::CalledOff(told.collect()))
 }
 
 async fn queues(ctx: &Ctx) -> Reply {

@@ -1,6 +1,6 @@
 //! What can be asked.
 
-use sandhog_model::{JobId, Letter, NewJob};
+use sandhog_model::{Asked, JobId, Letter, NewJob};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -46,6 +46,17 @@ pub enum Request {
     Retry {
         /// Which.
         id: JobId,
+    },
+    /// Call jobs off. Each is answered for itself.
+    CallOff {
+        /// Which, at most 1000.
+        ids: Vec<JobId>,
+        /// How.
+        how: Asked,
+        /// Who asks, as they call themselves.
+        by: String,
+        /// Why.
+        reason: Option<String>,
     },
     /// Wait for a job's end, at most [`WAIT_MS`].
     Wait {

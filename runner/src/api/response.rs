@@ -28,6 +28,9 @@ pub enum Response {
     Logs(AttemptLogs),
     /// The job's state after the retry.
     Retried(State),
+    /// One answer per job, in their order: the state it is in now, `running` as long as its attempt
+    /// ends. Durable.
+    CalledOff(Vec<Result<State, ApiError>>),
     /// How the job stands.
     Waited(Box<Waited>),
     /// Queues.

@@ -189,6 +189,7 @@ async fn start_engine(
         memory_budget: machine::memory_budget(config),
         memory_ceiling: sandbox_options(config).max_memory,
         lease_ms: config.runner.lease.as_millis() as u64,
+        cancel_grace: config.runner.cancel_grace,
     };
     let parts = EngineParts {
         store: store.clone(),

@@ -109,6 +109,20 @@ pub(super) struct Paging {
     pub(super) cursor: Option<String>,
 }
 
+/// Which jobs to call off, and what the history says of it.
+#[derive(Debug, Args)]
+pub(super) struct CallOff {
+    /// Which
+    #[arg(required = true, value_name = "ID")]
+    pub(super) ids: Vec<JobId>,
+    /// Why; kept with the job
+    #[arg(long, value_name = "TEXT")]
+    pub(super) reason: Option<String>,
+    /// Who asks, as the job's history will say [default: this user]
+    #[arg(long, value_name = "NAME")]
+    pub(super) by: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
 pub(super) enum JobCommand {
     /// Jobs, newest first
@@ -141,7 +155,14 @@ pub(super) enum JobCommand {
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
     },
-    /// Run a waiting job now, or a completed or discarded one again
+    /// Call jobs off: one that waits ends now, one that runs may finish up for a while first
+    ///
+    /// The handler of a job that runs sees it and may end by itself within `runner.cancel_grace`; then it is
+    /// stopped. A job that was called off does not run again unless someone says `sandhog job retry`.
+    Cancel(CallOff),
+    /// Call jobs off, and stop those that run at once
+    Kill(CallOff),
+    /// Run a waiting job now, or a completed, discarded or cancelled one again
     Retry {
         /// Which
         id: JobId,

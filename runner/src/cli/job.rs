@@ -1,8 +1,10 @@
 //! `sandhog job`.
 
+mod call_off;
+
 use std::fmt::Write as _;
 
-use sandhog_model::{Attempt, Failure, JobId, LogLevel, LogLine, State};
+use sandhog_model::{Asked, Attempt, Failure, JobId, LogLevel, LogLine, State};
 use serde_json::{Value, json};
 
 use super::{
@@ -55,6 +57,8 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
             }
         }
         JobCommand::Logs { id, attempt } => logs(session, id, attempt)?,
+        JobCommand::Cancel(which) => return call_off::run(session, which, Asked::Cancel),
+        JobCommand::Kill(which) => return call_off::run(session, which, Asked::Kill),
         JobCommand::Retry { id } => {
             let state = ask!(session, Request::Retry { id }, Retried);
             if session.is_json() {
@@ -150,6 +154,10 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     }
     if let Some(reason) = &view.reason {
         fields.push(("reason", text::plain(reason).into_owned()));
+    }
+    if let Some(cancel) = &view.cancel {
+        let told = format!("{}, {}", cancel.told(), text::ago(cancel.at, now));
+        fields.push(("cancel", text::cell(&told)));
     }
     for child in &view.children {
         fields.push(("child", child.text()));

@@ -1,6 +1,6 @@
 //! The JSON of `-o json`. A shape only ever gains fields.
 
-use sandhog_model::{Attempt, Failure, Job, JobId, LogLine, Output};
+use sandhog_model::{Attempt, Cancellation, Failure, Job, JobId, LogLine, Output};
 use serde_json::{Value, json};
 
 use super::{base64, when::rfc3339};
@@ -53,11 +53,21 @@ pub(super) fn job(view: &JobView) -> Value {
     value["attempts"] = view.attempts.iter().map(attempt).collect();
     value["losses"] = view.losses.into();
     value["reason"] = view.reason.clone().into();
+    value["cancel"] = view.cancel.as_ref().map(cancellation).into();
     value["children"] = view.children.iter().map(|id| id.text()).collect();
     if let Some(output) = &view.output {
         result(&mut value, output);
     }
     value
+}
+
+fn cancellation(cancel: &Cancellation) -> Value {
+    json!({
+        "how": cancel.how,
+        "at": rfc3339(cancel.at),
+        "by": cancel.by,
+        "reason": cancel.reason,
+    })
 }
 
 /// What the job said when it was accepted.

@@ -129,6 +129,13 @@ pub(super) const TABLES: &[Table] = &[
             ),
             key!(
                 Config,
+                runner.cancel_grace,
+                "cancel_grace",
+                span(1, HOUR),
+                "How long a handler may go on after `sandhog job cancel` before it is stopped. `sandhog job kill` stops it at once."
+            ),
+            key!(
+                Config,
                 runner.lease,
                 "lease",
                 span(1_000, 24 * HOUR),

@@ -69,6 +69,8 @@ pub struct RunnerSettings {
     pub memory_budget: Option<u64>,
     /// How long a stop waits for running attempts.
     pub shutdown_grace: Duration,
+    /// How long a handler whose job was called off may go on.
+    pub cancel_grace: Duration,
     /// How long a lease holds without being renewed.
     pub lease: Duration,
 }
@@ -222,6 +224,7 @@ impl Default for Config {
                 slots: 4,
                 memory_budget: None,
                 shutdown_grace: Duration::from_secs(25),
+                cancel_grace: Duration::from_secs(5),
                 lease: Duration::from_secs(60),
             },
             store: StoreSettings {

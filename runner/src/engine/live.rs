@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use sandhog_model::{JobId, Token};
+use sandhog_model::{Cancellation, JobId, Token};
 
 use super::view::WorkerRow;
 use crate::plugin::{Live, LiveView};
@@ -17,7 +17,14 @@ use crate::plugin::{Live, LiveView};
 /// lost its lease has not ended.
 #[derive(Debug, Default)]
 pub(super) struct LiveTable {
-    attempts: Mutex<BTreeMap<(JobId, Token), Held>>,
+    attempts: Mutex<Attempts>,
+}
+
+#[derive(Debug, Default)]
+struct Attempts {
+    held: BTreeMap<(JobId, Token), Held>,
+    /// What was called off between its lease and its start.
+    early: BTreeMap<(JobId, Token), Cancellation>,
 }
 
 /// One attempt that runs now.
@@ -32,7 +39,7 @@ pub(super) struct Held {
 }
 
 impl LiveTable {
-    fn held(&self) -> MutexGuard<'_, BTreeMap<(JobId, Token), Held>> {
+    fn attempts(&self) -> MutexGuard<'_, Attempts> {
         // Nothing that holds the lock can leave the map half changed.
         self.attempts
             .lock()
@@ -40,18 +47,43 @@ impl LiveTable {
     }
 
     pub(super) fn add(&self, id: JobId, token: Token, held: Held) {
-        self.held().insert((id, token), held);
+        let mut attempts = self.attempts();
+        if let Some(cancel) = attempts.early.remove(&(id, token)) {
+            held.live.call_off(cancel);
+        }
+        attempts.held.insert((id, token), held);
+    }
+
+    /// The job of a lease was called off. `false` when its attempt has not started, or has ended: the
+    /// first is told when it does.
+    pub(super) fn call_off(&self, id: JobId, token: Token, cancel: Cancellation) -> bool {
+        let mut attempts = self.attempts();
+        match attempts.held.get(&(id, token)) {
+            Some(held) => {
+                held.live.call_off(cancel);
+                true
+            }
+            None => {
+                attempts.early.insert((id, token), cancel);
+                false
+            }
+        }
+    }
+
+    /// A lease that was called off before its start had time to start.
+    pub(super) fn forget_early(&self, id: JobId, token: Token) {
+        self.attempts().early.remove(&(id, token));
     }
 
     pub(super) fn remove(&self, id: JobId, token: Token) {
-        self.held().remove(&(id, token));
+        self.attempts().held.remove(&(id, token));
     }
 
     /// The newest attempt at a job.
     pub(super) fn view(&self, id: JobId) -> Option<LiveView> {
         let live = {
-            let held = self.held();
-            let of_job = held.range((id, Token(0))..=(id, Token(u64::MAX)));
+            let attempts = self.attempts();
+            let of_job = attempts.held.range((id, Token(0))..=(id, Token(u64::MAX)));
             of_job.last()?.1.live.clone()
         };
         Some(live.with(|view| view.clone()))
@@ -60,7 +92,8 @@ impl LiveTable {
     /// The leases to renew at this instant of the steady clock: those of attempts that can still be
     /// running. One whose host is stuck past its deadline is left to run out.
     pub(super) fn renewable(&self, mono: u64) -> Vec<(JobId, Token)> {
-        self.held()
+        self.attempts()
+            .held
             .iter()
             .filter(|(_, held)| mono <= held.hard_deadline)
             .map(|(lease, _)| *lease)
@@ -69,27 +102,28 @@ impl LiveTable {
 
     /// Stop the guest of a lease that no longer holds its job.
     pub(super) fn interrupt(&self, id: JobId, token: Token) {
-        if let Some(held) = self.held().get(&(id, token)) {
+        if let Some(held) = self.attempts().held.get(&(id, token)) {
             held.live.interrupt();
         }
     }
 
     /// Stop every guest.
     pub(super) fn interrupt_all(&self) {
-        for held in self.held().values() {
+        for held in self.attempts().held.values() {
             held.live.interrupt();
         }
     }
 
     /// How many attempts run.
     pub(super) fn len(&self) -> usize {
-        self.held().len()
+        self.attempts().held.len()
     }
 
     /// The jobs a worker runs, in the order of their ids.
     pub(super) fn of_worker(&self, worker: usize) -> Vec<JobId> {
-        let held = self.held();
-        let mut jobs: Vec<JobId> = held
+        let attempts = self.attempts();
+        let mut jobs: Vec<JobId> = attempts
+            .held
             .iter()
             .filter(|(_, held)| held.worker == worker)
             .map(|((id, _), _)| *id)
@@ -122,6 +156,8 @@ impl WorkerCount {
 
 #[cfg(test)]
 mod tests {
+    use sandhog_model::{Asked, UnixMs};
+
     use super::*;
 
     fn held(hard_deadline: u64) -> Held {
@@ -153,6 +189,35 @@ mod tests {
         assert_eq!((table.len(), table.of_worker(0)), (1, vec![JobId(1)]));
         table.interrupt_all();
         assert!(newer.live.is_interrupted());
+    }
+
+    #[test]
+    fn what_is_called_off_before_its_start_is_told_at_its_start() {
+        let table = LiveTable::default();
+        let cancel = |how| Cancellation {
+            how,
+            at: UnixMs(0),
+            by: "ada".into(),
+            reason: None,
+        };
+        assert!(!table.call_off(JobId(1), Token(2), cancel(Asked::Kill)));
+        // Another lease of the same job is not meant.
+        let (other, meant) = (held(100), held(100));
+        table.add(JobId(1), Token(1), other.clone());
+        table.add(JobId(1), Token(2), meant.clone());
+        assert!(!other.live.is_called_off() && meant.live.is_interrupted());
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Cancel)));
+        assert!(other.live.is_called_off() && !other.live.is_interrupted());
+        // A kill overrules a cancel, and not the reverse.
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Kill)));
+        assert!(table.call_off(JobId(1), Token(1), cancel(Asked::Cancel)));
+        assert_eq!(other.live.cancellation(), Some(cancel(Asked::Kill)));
+        assert!(other.live.is_interrupted());
+        table.call_off(JobId(1), Token(9), cancel(Asked::Kill));
+        table.forget_early(JobId(1), Token(9));
+        let late = held(100);
+        table.add(JobId(1), Token(9), late.clone());
+        assert!(!late.live.is_called_off());
     }
 
     #[test]

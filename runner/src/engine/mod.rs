@@ -20,7 +20,7 @@ mod worker;
 
 use std::sync::Arc;
 
-use sandhog_model::JobId;
+use sandhog_model::{Cancellation, JobId, Token};
 
 use crate::plugin::{Catalog, LiveView};
 
@@ -33,6 +33,9 @@ pub use view::{MemoryUse, WorkerRow};
 pub trait Running: Send + Sync + 'static {
     /// The attempt that runs for a job, if one does.
     fn live(&self, id: JobId) -> Option<LiveView>;
+    /// End the attempt of a lease whose job was called off: a kill at once, else after a grace in which
+    /// its handler may end by itself. Call on a tokio runtime.
+    fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation);
     /// The worker threads.
     fn workers(&self) -> Vec<WorkerRow>;
     /// The memory that running attempts hold room for.

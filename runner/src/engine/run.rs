@@ -3,7 +3,8 @@
 use std::{any::Any, sync::Arc, time::Instant};
 
 use sandhog_model::{
-    Attempt, Failure, FailureKind, Outcome, RetryPolicy, Settlement, UnixMs, Waiting,
+    Asked, Attempt, Cancellation, Failure, FailureKind, Outcome, RetryPolicy, Settlement, UnixMs,
+    Waiting,
 };
 
 use tokio::task::JoinError;
@@ -80,7 +81,7 @@ pub(super) async fn run(
         plugin: plugin.clone(),
         limits,
         config: rule.config,
-        live,
+        live: live.clone(),
     };
     let Report {
         outcome,
@@ -92,6 +93,7 @@ pub(super) async fn run(
     context
         .plugins
         .ended(plugin, &leased.job.kind, id, &outcome);
+    let outcome = told(outcome, &mut attempt, &live);
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {
@@ -135,6 +137,30 @@ fn put_back(leased: &LeasedJob, why: Waiting, started_at: UnixMs) -> Settlement 
         attempt,
         leased.job.retry.clone(),
     )
+}
+
+/// The outcome of an attempt with the reason, when it was stopped because its job was called off. The
+/// ledger ends the job.
+fn told(outcome: Outcome, attempt: &mut Attempt, live: &Live) -> Outcome {
+    match (outcome, live.cancellation()) {
+        (Outcome::NotRun(Waiting::Shutdown), Some(cancel)) => {
+            let failure = called_off(&cancel);
+            attempt.failure = Some(failure.clone());
+            Outcome::Failed {
+                failure,
+                retry_after_ms: None,
+            }
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+fn called_off(cancel: &Cancellation) -> Failure {
+    let code = match cancel.how {
+        Asked::Cancel => "cancelled",
+        Asked::Kill => "killed",
+    };
+    Failure::new(FailureKind::Cancelled, code, cancel.told())
 }
 
 /// The settlement of a run that broke inside the host.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, thread, time::Duration};
 
-use sandhog_model::JobId;
+use sandhog_model::{Asked, Cancellation, JobId, Token};
 use tokio::sync::{oneshot, watch};
 
 use super::{
@@ -35,6 +35,8 @@ pub struct EngineOptions {
     pub memory_ceiling: u64,
     /// How long a lease lasts without a renewal, in milliseconds.
     pub lease_ms: u64,
+    /// How long a handler whose job was called off may go on before it is stopped.
+    pub cancel_grace: Duration,
 }
 
 /// What the engine is built from.
@@ -208,6 +210,20 @@ impl Engine {
 impl Running for Engine {
     fn live(&self, id: JobId) -> Option<LiveView> {
         self.live.view(id)
+    }
+
+    fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation) {
+        let how = cancel.how;
+        let is_there = self.live.call_off(id, lease, cancel);
+        if how == Asked::Kill && is_there {
+            return;
+        }
+        let (live, grace) = (self.live.clone(), self.options.cancel_grace);
+        tokio::spawn(async move {
+            tokio::time::sleep(grace).await;
+            live.interrupt(id, lease);
+            live.forget_early(id, lease);
+        });
     }
 
     fn workers(&self) -> Vec<WorkerRow> {

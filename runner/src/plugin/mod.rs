@@ -14,12 +14,14 @@ use std::{
     path::PathBuf,
     pin::Pin,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use sandhog_model::{Attempt, Job, JobId, LogLine, Outcome, RetryPolicy, Token, UnixMs};
+use sandhog_model::{
+    Asked, Attempt, Cancellation, Job, JobId, LogLine, Outcome, RetryPolicy, Token, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -102,6 +104,8 @@ impl Default for Limits {
 pub struct Live {
     interrupted: AtomicBool,
     wake: Notify,
+    is_called_off: AtomicBool,
+    called_off: Mutex<Option<Cancellation>>,
     view: Mutex<LiveView>,
 }
 
@@ -137,6 +141,37 @@ impl Live {
         while !self.is_interrupted() {
             self.wake.notified().await;
         }
+    }
+
+    /// The guest's job was called off. It sees that and may end by itself; a kill stops it now.
+    pub fn call_off(&self, cancel: Cancellation) {
+        let how = cancel.how;
+        let mut called_off = self.called_off();
+        if called_off.as_ref().is_none_or(|before| before.how < how) {
+            *called_off = Some(cancel);
+        }
+        drop(called_off);
+        self.is_called_off.store(true, Ordering::Release);
+        if how == Asked::Kill {
+            self.interrupt();
+        }
+    }
+
+    /// Whether its job was called off.
+    pub fn is_called_off(&self) -> bool {
+        self.is_called_off.load(Ordering::Acquire)
+    }
+
+    /// Who called its job off, and why.
+    pub fn cancellation(&self) -> Option<Cancellation> {
+        self.called_off().clone()
+    }
+
+    fn called_off(&self) -> MutexGuard<'_, Option<Cancellation>> {
+        // Nothing that holds the lock can leave the value half changed.
+        self.called_off
+            .lock()
+            .unwrap_or_else(|held| held.into_inner())
     }
 
     /// Whether the guest is to stop.

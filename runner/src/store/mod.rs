@@ -14,7 +14,8 @@ pub mod wal;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use sandhog_model::{
-    Amend, ClaimRequest, Job, JobId, Letter, Rejected, Settlement, State, Token, UnixMs,
+    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Rejected, Settlement, State, Token,
+    UnixMs,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -61,6 +62,15 @@ pub struct JobChange {
     pub state: State,
 }
 
+/// A job that was called off, now or before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CalledOff {
+    /// The state it is in now.
+    pub state: State,
+    /// The lease of the attempt that is to end, when one runs.
+    pub lease: Option<Token>,
+}
+
 /// The write side.
 pub trait Store: Inspect {
     /// A new id, larger than every id of this store.
@@ -78,6 +88,13 @@ pub trait Store: Inspect {
     fn renew(&self, leases: Vec<(JobId, Token)>) -> Answer<'_, Vec<(JobId, Token)>>;
     /// Take back leases that were not renewed for the lease time. Gives their number.
     fn sweep(&self) -> Answer<'_, usize>;
+    /// Call jobs off, each answered for itself: what waits ends at once, what runs is asked to end.
+    /// Durable when answered.
+    fn call_off(
+        &self,
+        ids: Vec<JobId>,
+        cancel: Cancellation,
+    ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>>;
     /// Change a job that no attempt holds; its new state, `None` when it is gone.
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>>;
     /// Change dead letters, each answered for itself.

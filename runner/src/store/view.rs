@@ -1,6 +1,8 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
-use sandhog_model::{Attempt, Failure, FailureKind, Job, JobId, Output, Rejected, State, UnixMs};
+use sandhog_model::{
+    Attempt, Cancellation, Failure, FailureKind, Job, JobId, Output, Rejected, State, UnixMs,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{LetterName, PurgeCounts};
@@ -56,6 +58,9 @@ pub struct JobView {
     pub output: Option<Output>,
     /// The handler's reason, once discarded.
     pub reason: Option<String>,
+    /// Who called it off and why, when it ended so or is asked to.
+    #[serde(default)]
+    pub cancel: Option<Cancellation>,
     /// Why the latest failed attempt failed.
     pub failure: Option<Failure>,
     /// Jobs it enqueued, once completed.

@@ -25,6 +25,10 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Lost> {
         let (taken, rest) = self.rest.split_first_chunk().ok_or(SHORT)?;

@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 12 |
+//! | 0 | 1 | what kind of fact it is, 1 to 14 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -16,13 +16,15 @@ use alloc::{borrow::Cow, vec::Vec};
 use super::{
     fields::{Fields, Lost, put_count, put_text},
     parts::{
-        SHORTEST_JOB, UNKNOWN, carried, ended, follows, job, put_buried, put_carried, put_ended,
-        put_follows, put_job, put_maybe_id,
+        SHORTEST_JOB, UNKNOWN, asked, carried, ended, follows, job, put_asked, put_buried,
+        put_carried, put_ended, put_follows, put_job, put_maybe_id,
     },
 };
 use crate::{
+    cancel::Asked,
     fact::{Accepted, Ended, Fact, Follows, Slim},
-    id::JobId,
+    id::{JobId, Token},
+    time::UnixMs,
 };
 
 /// Bytes before the head.
@@ -40,6 +42,8 @@ const CARRIED: u8 = 9;
 const PRUNED: u8 = 10;
 const TRIMMED: u8 = 11;
 const MERGED: u8 = 12;
+const CANCEL_ASKED: u8 = 13;
+const CANCELLED: u8 = 14;
 
 const ID_BYTES: usize = 16;
 
@@ -117,6 +121,8 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Pruned { .. } => PRUNED,
         Fact::Trimmed { .. } => TRIMMED,
         Fact::Merged { .. } => MERGED,
+        Fact::CancelAsked { .. } => CANCEL_ASKED,
+        Fact::Cancelled { .. } => CANCELLED,
     }
 }
 
@@ -161,10 +167,9 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             numbers(out, &[at.0]);
             out.push(u8::from(from_dead));
         }
-        Fact::Hastened { id: job, at } | Fact::Deleted { id: job, at } => {
-            id(out, job);
-            numbers(out, &[at.0]);
-        }
+        Fact::Hastened { id, at } | Fact::Deleted { id, at } => put_step(id, None, at, out),
+        Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
+        Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
         Fact::Pruned { ref ids, at } => {
             put_count(out, ids.len())?;
             ids.iter().for_each(|job| id(out, *job));
@@ -191,11 +196,22 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     Ok(())
 }
 
+fn put_step(id: JobId, token: Option<Token>, at: UnixMs, out: &mut Vec<u8>) {
+    out.extend_from_slice(&id.0.to_le_bytes());
+    out.extend(token.into_iter().flat_map(|token| token.0.to_le_bytes()));
+    out.extend_from_slice(&at.0.to_le_bytes());
+}
+
+fn put_off(id: JobId, token: Option<Token>, at: UnixMs, how: Asked, out: &mut Vec<u8>) {
+    put_step(id, token, at, out);
+    put_asked(Some(how), out);
+}
+
 /// The facts that are small.
 fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
     if !matches!(
         kind,
-        LEASED | CHECKPOINTED | LOST | REQUEUED | HASTENED | DELETED
+        LEASED | CHECKPOINTED | LOST | REQUEUED | HASTENED | DELETED | CANCEL_ASKED | CANCELLED
     ) {
         return Err(UNKNOWN);
     }
@@ -225,6 +241,17 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
         HASTENED => Fact::Hastened {
             id,
             at: head.instant()?,
+        },
+        CANCEL_ASKED => Fact::CancelAsked {
+            id,
+            token: head.token()?,
+            at: head.instant()?,
+            how: asked(head)?.ok_or(UNKNOWN)?,
+        },
+        CANCELLED => Fact::Cancelled {
+            id,
+            at: head.instant()?,
+            how: asked(head)?.ok_or(UNKNOWN)?,
         },
         _ => Fact::Deleted {
             id,

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::fields::{Fields, Lost, put_text};
 use crate::{
+    cancel::Asked,
     fact::{Accepted, Anew, Ended, Follows},
     id::JobId,
     ledger::Status,
@@ -87,6 +88,7 @@ pub(super) fn put_follows(follows: Follows, out: &mut Vec<u8>) {
         Follows::PutBack { due } => (4, Some(due)),
         Follows::Discarded => (5, None),
         Follows::Dead => (6, None),
+        Follows::Cancelled => (7, None),
     };
     out.push(kind);
     if let Some(due) = due {
@@ -108,6 +110,7 @@ pub(super) fn follows(head: &mut Fields<'_>) -> Result<Follows, Lost> {
         },
         5 => Follows::Discarded,
         6 => Follows::Dead,
+        7 => Follows::Cancelled,
         _ => return Err(UNKNOWN),
     })
 }
@@ -130,6 +133,7 @@ pub(super) fn put_carried(anew: &Anew<'_>, out: &mut Vec<u8>) -> Result<(), Lost
     out.extend_from_slice(&anew.token.0.to_le_bytes());
     put_failure(anew.failure, out)?;
     out.push(u8::from(anew.checkpoint));
+    put_asked(anew.asked, out);
     Ok(())
 }
 
@@ -158,5 +162,27 @@ pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
         token: head.token()?,
         failure: failure(head)?,
         checkpoint: head.flag()?,
+        // Records of before a job could be called off end here.
+        asked: match head.is_empty() {
+            true => None,
+            false => asked(head)?,
+        },
     })
+}
+
+pub(super) fn put_asked(asked: Option<Asked>, out: &mut Vec<u8>) {
+    out.push(match asked {
+        None => 0,
+        Some(Asked::Cancel) => 1,
+        Some(Asked::Kill) => 2,
+    });
+}
+
+pub(super) fn asked(head: &mut Fields<'_>) -> Result<Option<Asked>, Lost> {
+    match head.u8()? {
+        0 => Ok(None),
+        1 => Ok(Some(Asked::Cancel)),
+        2 => Ok(Some(Asked::Kill)),
+        _ => Err(UNKNOWN),
+    }
 }

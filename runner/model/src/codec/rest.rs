@@ -14,12 +14,14 @@ use super::{
 };
 use crate::{
     attempt::Attempt,
+    cancel::{Asked, Cancellation},
     carried::Carried,
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
     id::JobId,
     job::{Job, Output},
     retry::{Backoff, RetryPolicy},
+    time::UnixMs,
 };
 
 /// Of a record of each kind.
@@ -31,6 +33,7 @@ pub(super) enum Rest<'a> {
     Settled(SettledRest<'a>),
     Buried(&'a Attempt),
     Carried(CarriedRest<'a>),
+    Cancelled(CancelRest<'a>),
 }
 
 /// A [`Job`] without what its head has.
@@ -67,6 +70,16 @@ pub(super) struct CarriedRest<'a> {
     children: Cow<'a, [JobId]>,
     #[serde(borrow, with = "serde_bytes")]
     checkpoint: Option<Cow<'a, [u8]>>,
+    #[serde(default)]
+    cancel: Option<Cow<'a, Cancellation>>,
+}
+
+/// A [`Cancellation`] without what its head has.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CancelRest<'a> {
+    #[serde(borrow)]
+    by: Cow<'a, str>,
+    reason: Option<Cow<'a, str>>,
 }
 
 impl<'a> From<&'a Event> for Rest<'a> {
@@ -89,6 +102,12 @@ impl<'a> From<&'a Event> for Rest<'a> {
                 ..
             } => Self::Buried(attempt),
             Event::Carried(carried) => Self::Carried(CarriedRest::from(&**carried)),
+            Event::CancelAsked { cancel, .. } | Event::Cancelled { cancel, .. } => {
+                Self::Cancelled(CancelRest {
+                    by: Cow::Borrowed(&cancel.by),
+                    reason: cancel.reason.as_deref().map(Cow::Borrowed),
+                })
+            }
             Event::Leased { .. }
             | Event::Lost { buried: None, .. }
             | Event::Requeued { .. }
@@ -124,6 +143,7 @@ impl<'a> From<&'a Carried> for CarriedRest<'a> {
             reason: carried.reason.as_deref().map(Cow::Borrowed),
             children: Cow::Borrowed(&carried.children),
             checkpoint: carried.checkpoint.as_deref().map(Cow::Borrowed),
+            cancel: carried.cancel.as_ref().map(Cow::Borrowed),
         }
     }
 }
@@ -166,7 +186,19 @@ impl CarriedRest<'_> {
             reason: self.reason.map(Cow::into_owned),
             children: self.children.into_owned(),
             checkpoint: self.checkpoint.map(Cow::into_owned),
+            cancel: self.cancel.map(Cow::into_owned),
         }
+    }
+}
+
+impl CancelRest<'_> {
+    fn join(self, at: UnixMs, how: Asked) -> Box<Cancellation> {
+        Box::new(Cancellation {
+            how,
+            at,
+            by: self.by.into_owned(),
+            reason: self.reason.map(Cow::into_owned),
+        })
     }
 }
 
@@ -181,19 +213,7 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             bytes: rest.to_vec(),
         },
-        Fact::Settled { id, children, .. } => {
-            let whole = read::<SettledRest<'_>>(rest)?;
-            if whole.children.len() != children.len() {
-                return Err(Lost("its head names another number of jobs than follow").into());
-            }
-            let jobs = whole.children.into_iter().zip(&children);
-            Event::Settled {
-                id,
-                attempt: Box::new(whole.attempt.into_owned()),
-                verdict: whole.verdict.into_owned(),
-                children: jobs.map(|(rest, job)| rest.join(job)).collect(),
-            }
-        }
+        Fact::Settled { id, children, .. } => settled(id, &children, rest)?,
         Fact::Lost {
             id,
             token,
@@ -211,6 +231,15 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Requeued { id, at, from_dead } => Event::Requeued { id, at, from_dead },
         Fact::Hastened { id, at } => Event::Hastened { id, at },
         Fact::Deleted { id, at } => Event::Deleted { id, at },
+        Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
+            id,
+            token,
+            cancel: read::<CancelRest<'_>>(rest)?.join(at, how),
+        },
+        Fact::Cancelled { id, at, how } => Event::Cancelled {
+            id,
+            cancel: read::<CancelRest<'_>>(rest)?.join(at, how),
+        },
         Fact::Carried(anew) => Event::Carried(Box::new(read::<CarriedRest<'_>>(rest)?.join(&anew))),
         Fact::Pruned { ids, at } => Event::Pruned {
             ids: ids.into_owned(),
@@ -236,5 +265,19 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             last_token,
         },
+    })
+}
+
+fn settled(id: JobId, children: &[Accepted<'_>], rest: &[u8]) -> Result<Event, BadRecord> {
+    let whole = read::<SettledRest<'_>>(rest)?;
+    if whole.children.len() != children.len() {
+        return Err(Lost("its head names another number of jobs than follow").into());
+    }
+    let jobs = whole.children.into_iter().zip(children);
+    Ok(Event::Settled {
+        id,
+        attempt: Box::new(whole.attempt.into_owned()),
+        verdict: whole.verdict.into_owned(),
+        children: jobs.map(|(rest, job)| rest.join(job)).collect(),
     })
 }

@@ -1,12 +1,14 @@
-//! Changes from outside to a job that no attempt holds.
+//! Changes from outside.
 
-use alloc::{vec, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use crate::{
+    cancel::Cancellation,
     command::{Amend, Rejected},
     event::Event,
     id::JobId,
     ledger::{Ledger, Status},
+    limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES},
     time::Now,
 };
 
@@ -23,6 +25,24 @@ pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>
             only_dead(ledger, id, now, "delete")?;
             Ok(vec![Event::Deleted { id, at: now.wall }])
         }
+        Amend::Cancel {
+            id,
+            how,
+            by,
+            reason,
+        } => {
+            let at = now.wall;
+            bounded("the name of who asks", by.len(), CANCELLED_BY_BYTES)?;
+            let length = reason.as_ref().map_or(0, String::len);
+            bounded("the reason", length, CANCEL_REASON_BYTES)?;
+            let cancel = Cancellation {
+                how,
+                at,
+                by,
+                reason,
+            };
+            cancelled(ledger, id, cancel, now)
+        }
     }
 }
 
@@ -36,6 +56,37 @@ fn retry(ledger: &Ledger, id: JobId, now: Now) -> Result<Vec<Event>, Rejected> {
         Status::Dead(_) => Ok(requeued(id, now, true)),
         Status::Running { .. } => Err(wrong_state(ledger, id, now, "retry")),
     }
+}
+
+/// What ended stays as it ended; a job that was called off is so already.
+fn cancelled(
+    ledger: &Ledger,
+    id: JobId,
+    cancel: Cancellation,
+    now: Now,
+) -> Result<Vec<Event>, Rejected> {
+    let slot = known(ledger, id)?;
+    let asked = ledger.asked.get(&id).copied();
+    let (token, how, cancel) = (slot.token, cancel.how, Box::new(cancel));
+    match slot.status() {
+        Status::Waiting { .. } => Ok(vec![Event::Cancelled { id, cancel }]),
+        Status::Running { .. } if asked < Some(how) => {
+            Ok(vec![Event::CancelAsked { id, token, cancel }])
+        }
+        Status::Running { .. } | Status::Cancelled(_) => Ok(Vec::new()),
+        Status::Completed(_) | Status::Discarded(_) | Status::Dead(_) => {
+            Err(wrong_state(ledger, id, now, how.name()))
+        }
+    }
+}
+
+fn bounded(what: &str, length: usize, most: usize) -> Result<(), Rejected> {
+    if length > most {
+        return Err(Rejected::Invalid(format!(
+            "{what} has {length} bytes: at most {most} are kept"
+        )));
+    }
+    Ok(())
 }
 
 fn requeued(id: JobId, now: Now, from_dead: bool) -> Vec<Event> {

@@ -59,7 +59,7 @@ pub(super) fn settle(
         (verdict, Some(failure))
     };
     let mut children = Vec::new();
-    let (verdict, failure) = match report.outcome {
+    let (mut verdict, failure) = match report.outcome {
         Outcome::Completed(output) => match too_large(&output, &report.children) {
             Some(failure) => failed(failure, 0),
             None => {
@@ -82,6 +82,9 @@ pub(super) fn settle(
             (Verdict::PutBack { why, due }, None)
         }
     };
+    if ledger.asked.contains_key(&id) {
+        verdict = called_off(verdict);
+    }
     let attempt = Attempt {
         number,
         token: report.token,
@@ -96,6 +99,19 @@ pub(super) fn settle(
         verdict,
         children,
     }])
+}
+
+/// A job that was called off while its attempt ran never runs again. What its handler finished before
+/// it stopped stays true.
+fn called_off(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Completed(_) | Verdict::Discarded { .. } => verdict,
+        Verdict::Retry { .. }
+        | Verdict::Snoozed { .. }
+        | Verdict::PutBack { .. }
+        | Verdict::Dead
+        | Verdict::Cancelled => Verdict::Cancelled,
+    }
 }
 
 /// A failed attempt is followed by another unless they are used up. A failure that the same input
@@ -192,7 +208,9 @@ pub(super) fn lose(
 ) -> Result<Vec<Event>, Rejected> {
     let slot = held(ledger, id, token)?;
     let losses = slot.losses() + 1;
-    let buried = (losses > LOSSES).then(|| Box::new(last_loss(slot, losses, now)));
+    // One that was called off ends with its lease.
+    let is_poison = losses > LOSSES && !ledger.asked.contains_key(&id);
+    let buried = is_poison.then(|| Box::new(last_loss(slot, losses, now)));
     Ok(vec![Event::Lost {
         id,
         token,

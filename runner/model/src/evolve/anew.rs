@@ -48,6 +48,8 @@ impl Ledger {
             | Fact::Lost { .. }
             | Fact::Requeued { .. }
             | Fact::Hastened { .. }
+            | Fact::CancelAsked { .. }
+            | Fact::Cancelled { .. }
             | Fact::Carried(_)
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }
@@ -65,6 +67,7 @@ impl Ledger {
             self.last_token = self.last_token.max(anew.token);
             self.change(id, written, |slot| slot.take_over(anew, written.at));
             self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
+            self.keep_asked(anew);
             return Ok(());
         };
         let names = [self.names.text(slot.kind), self.names.text(slot.queue)];
@@ -87,7 +90,15 @@ impl Ledger {
             self.change(id, written, |slot| slot.take_over(anew, written.at));
         }
         self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
+        self.keep_asked(anew);
         Ok(())
+    }
+
+    fn keep_asked(&mut self, anew: &Anew<'_>) {
+        match anew.asked {
+            Some(how) => self.asked.insert(anew.job.id, how),
+            None => self.asked.remove(&anew.job.id),
+        };
     }
 
     pub(super) fn prune(&mut self, ids: &[JobId]) -> Result<(), Unsound> {

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected, Retention,
-    Settlement, State, Token, Verdict,
+    Amend, Asked, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected,
+    Retention, Settlement, State, Token, Verdict,
 };
 
 use crate::{
@@ -174,6 +174,7 @@ impl Auditor {
             Verdict::Completed(_) => (Some(State::Completed), 0),
             Verdict::Discarded { .. } => (Some(State::Discarded), 0),
             Verdict::Dead => (Some(State::Dead), 0),
+            Verdict::Cancelled => (Some(State::Cancelled), 0),
             Verdict::Retry { due } | Verdict::Snoozed { due } | Verdict::PutBack { due, .. } => {
                 (None, due.0)
             }
@@ -221,11 +222,14 @@ impl Auditor {
         job.losses += 1;
         assert_eq!(
             buried.is_some(),
-            job.losses > 3,
+            job.losses > 3 && job.asked.is_none(),
             "after {} losses",
             job.losses
         );
-        job.life = if job.losses > 3 {
+        job.life = if job.asked.take().is_some() {
+            job.ended_at = now.wall.0;
+            Life::Ended(State::Cancelled)
+        } else if job.losses > 3 {
             job.failure = Some(FailureKind::Lost);
             Life::Ended(State::Dead)
         } else {
@@ -237,15 +241,19 @@ impl Auditor {
     }
 
     fn amend(&mut self, amend: &Amend, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = *amend;
+        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id) | Amend::Cancel { id, .. }) =
+            *amend;
         let Some(job) = self.job(id) else {
             assert_eq!(answer, &Err(Rejected::NoSuchJob(id)));
             return;
         };
+        if let Amend::Cancel { how, .. } = amend {
+            return called_off(job, *how, now, answer);
+        }
         let dead = job.life == Life::Ended(State::Dead);
         let allowed = match amend {
             Amend::Retry(_) => job.life != Life::Runs,
-            Amend::Requeue(_) | Amend::Delete(_) => dead,
+            Amend::Requeue(_) | Amend::Delete(_) | Amend::Cancel { .. } => dead,
         };
         if !allowed {
             assert!(
@@ -296,13 +304,45 @@ impl Auditor {
             };
             living += 1;
             assert_eq!((entry.attempts, entry.losses), (job.attempts, job.losses));
-            assert_eq!(entry.failure, job.failure);
+            assert_eq!((entry.failure, entry.asked), (job.failure, job.asked));
         }
         assert_eq!(
             world.ledger.len(),
             living,
             "no job is there that nobody accepted"
         );
+    }
+}
+
+/// One that waits ends at once, one that runs is asked, once for each way.
+fn called_off(job: &mut Known, how: Asked, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+    let events = answer.as_deref();
+    match job.life {
+        Life::Waits { .. } => {
+            assert!(
+                matches!(events, Ok([Event::Cancelled { .. }])),
+                "{answer:?}"
+            );
+            job.life = Life::Ended(State::Cancelled);
+            job.ended_at = now.wall.0;
+        }
+        Life::Runs if job.asked == Some(Asked::Kill) || job.asked == Some(how) => {
+            assert_eq!(events, Ok(&[][..]));
+        }
+        Life::Runs => {
+            assert!(
+                matches!(events, Ok([Event::CancelAsked { .. }])),
+                "{answer:?}"
+            );
+            job.asked = Some(how);
+        }
+        Life::Ended(State::Cancelled) => assert_eq!(events, Ok(&[][..])),
+        Life::Ended(_) | Life::Deleted => {
+            assert!(
+                matches!(answer, Err(Rejected::WrongState { .. })),
+                "{answer:?}"
+            );
+        }
     }
 }
 

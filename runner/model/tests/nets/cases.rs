@@ -1,11 +1,11 @@
 //! The rows and columns of the table: states, facts and wishes, all about job 10.
 
 use sandhog_model::{
-    Amend, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention, Token,
-    TrapKind, UnixMs, Verdict, Waiting,
+    Amend, Asked, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention,
+    Token, TrapKind, UnixMs, Verdict, Waiting,
 };
 
-use crate::sample::{attempt, failed, failure, job, output, report};
+use crate::sample::{attempt, cancellation, failed, failure, job, output, report};
 
 /// The job.
 pub(crate) const ID: JobId = JobId(10);
@@ -54,7 +54,31 @@ pub(crate) fn states() -> Vec<(&'static str, Vec<Event>)> {
             }),
         ),
         ("dead", settled(Verdict::Dead)),
+        (
+            "running, asked to end",
+            vec![enqueued(), leased(), asked(HELD, Asked::Cancel)],
+        ),
+        (
+            "running, asked to end at once",
+            vec![enqueued(), leased(), asked(HELD, Asked::Kill)],
+        ),
+        ("cancelled", vec![enqueued(), cancelled()]),
     ]
+}
+
+fn asked(token: Token, how: Asked) -> Event {
+    Event::CancelAsked {
+        id: ID,
+        token,
+        cancel: Box::new(cancellation(how)),
+    }
+}
+
+fn cancelled() -> Event {
+    Event::Cancelled {
+        id: ID,
+        cancel: Box::new(cancellation(Asked::Cancel)),
+    }
 }
 
 fn settled(token: Token, number: u32, verdict: Verdict) -> Event {
@@ -123,6 +147,9 @@ fn facts_of_leases(held: Token) -> Vec<(&'static str, Event)> {
         ("lost", lost(held, None)),
         ("lost, other token", lost(Token(9), None)),
         ("lost and buried", lost(held, Some(attempt()))),
+        ("asked to end", asked(held, Asked::Cancel)),
+        ("asked to end at once", asked(held, Asked::Kill)),
+        ("asked to end, other token", asked(Token(9), Asked::Kill)),
     ]
 }
 
@@ -153,6 +180,7 @@ fn facts_of_ends(held: Token, number: u32) -> Vec<(&'static str, Event)> {
         ("settled put back", ended(Verdict::PutBack { why, due })),
         ("settled discarded", ended(Verdict::Discarded { reason })),
         ("settled dead", ended(Verdict::Dead)),
+        ("settled cancelled", ended(Verdict::Cancelled)),
         (
             "settled dead, a child",
             with_children(ended(Verdict::Dead), &[20]),
@@ -168,6 +196,7 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
         ("requeued", requeued(false)),
         ("hastened", Event::Hastened { id, at }),
         ("deleted", Event::Deleted { id, at }),
+        ("cancelled", cancelled()),
     ]
 }
 
@@ -223,6 +252,14 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
             max: 9,
         })
     };
+    let cancel = |how, length| {
+        Command::Amend(Amend::Cancel {
+            id,
+            how,
+            by: "ada".into(),
+            reason: Some("r".repeat(length)),
+        })
+    };
     let named = [
         ("enqueue", Command::Enqueue(Box::new(job(10, "k", AT)))),
         ("claim", claim("k")),
@@ -235,6 +272,12 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("amend retry", Command::Amend(Amend::Retry(id))),
         ("amend requeue", Command::Amend(Amend::Requeue(id))),
         ("amend delete", Command::Amend(Amend::Delete(id))),
+        ("amend cancel", cancel(Asked::Cancel, 6)),
+        ("amend kill", cancel(Asked::Kill, 4 << 10)),
+        (
+            "amend kill, reason too long",
+            cancel(Asked::Kill, (4 << 10) + 1),
+        ),
         ("settle completed, other token", late),
         ("prune by age", prune(AT, 9)),
         ("prune by age, ended just then", prune(2_000, 9)),

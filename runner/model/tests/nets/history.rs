@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, Carried, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger, Now,
-    Outcome, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind,
+    Amend, Asked, Carried, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger,
+    Now, Outcome, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind,
     UnixMs, Waiting,
 };
 
-use crate::sample::{attempt, failed, failure, job, now, output, policy};
+use crate::sample::{attempt, cancellation, failed, failure, job, now, output, policy};
 
 /// Where the clock starts, in milliseconds.
 const START: u64 = 1_000_000;
@@ -94,7 +94,7 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         ),
         1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
         4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
-        3 => (job, 0..3_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
+        4 => (job, 0..5_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
         1 => (0..3_000_u64, 0..6_usize, 0..4_usize)
             .prop_map(|(age, keep, max)| Op::Prune { age, keep, max }),
         1 => (0..12_usize).prop_map(|job| Op::Carry { job }),
@@ -189,7 +189,13 @@ impl World {
             Op::Amend { job, wish } => Command::Amend(match wish {
                 0 => Amend::Retry(self.pick(*job)),
                 1 => Amend::Requeue(self.pick(*job)),
-                _ => Amend::Delete(self.pick(*job)),
+                2 => Amend::Delete(self.pick(*job)),
+                wish => Amend::Cancel {
+                    id: self.pick(*job),
+                    how: [Asked::Cancel, Asked::Kill][usize::from(*wish) % 2],
+                    by: "ada".into(),
+                    reason: None,
+                },
             }),
             Op::Prune { age, keep, max } => Command::Prune(Retention {
                 ended_before: UnixMs(self.now.wall.0.saturating_sub(*age)),
@@ -293,10 +299,12 @@ impl World {
             reason: None,
             children: Vec::new(),
             checkpoint: entry.checkpoint.map(|_| vec![1]),
+            cancel: entry.asked.map(cancellation),
         })));
         let written = self.ledger.get(id).expect("it is still there");
         assert!(written.enqueued > entry.latest && written.enqueued == written.latest);
         assert_eq!(written.checkpoint.is_some(), entry.checkpoint.is_some());
+        assert_eq!(written.asked, entry.asked);
         let mono = self.now.mono + 100;
         for lease_ms in [100, 1_000] {
             let overdue = self.ledger.overdue(mono, lease_ms);

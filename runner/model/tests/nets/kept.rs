@@ -1,10 +1,12 @@
 //! The columns of the table for facts that keep a log short.
 
-use sandhog_model::{Carried, Entry, Event, FailureKind, JobId, RecordAt, Status, Token, UnixMs};
+use sandhog_model::{
+    Asked, Carried, Entry, Event, FailureKind, JobId, RecordAt, Status, Token, UnixMs,
+};
 
 use crate::{
     cases::{AT, ID},
-    sample::job,
+    sample::{cancellation, job},
 };
 
 /// Job 10 written anew as `entry` has it; as one that waits when there is none.
@@ -23,6 +25,7 @@ fn carried(entry: Option<&Entry>) -> Carried {
         reason: None,
         children: Vec::new(),
         checkpoint: entry.and_then(|entry| entry.checkpoint).map(|_| vec![1]),
+        cancel: entry.and_then(|entry| entry.asked).map(cancellation),
     }
 }
 
@@ -44,7 +47,12 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         },
         token: Token(token.0 + 7),
         checkpoint: Some(vec![1]),
+        cancel: None,
         ..same()
+    };
+    let asked = Carried {
+        cancel: Some(cancellation(Asked::Kill)),
+        ..runs.clone()
     };
     let mut other_kind = same();
     other_kind.job.kind = "other".into();
@@ -57,6 +65,7 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         ("carried as it is", anew(same())),
         ("carried, ended meanwhile", anew(ended(Token(token.0 + 7)))),
         ("carried, runs meanwhile", anew(runs)),
+        ("carried, asked to end meanwhile", anew(asked)),
         ("carried, other state, same token", anew(ended(token))),
         ("carried, another kind", anew(other_kind)),
         ("carried, another queue", anew(other_queue)),

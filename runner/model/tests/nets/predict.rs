@@ -1,7 +1,7 @@
 //! What the promises say a job's life is, told a second time and simply: one list of jobs, no
 //! indexes, no facts.
 
-use sandhog_model::{FailureKind, Job, JobId, Outcome, Settlement, State, Token, Waiting};
+use sandhog_model::{Asked, FailureKind, Job, JobId, Outcome, Settlement, State, Token, Waiting};
 
 use crate::history::policy_of;
 
@@ -21,6 +21,8 @@ pub(crate) struct Known {
     pub(crate) losses: u32,
     pub(crate) token: Token,
     pub(crate) failure: Option<FailureKind>,
+    /// How its end was asked for while it runs.
+    pub(crate) asked: Option<Asked>,
 }
 
 /// Where it is.
@@ -55,6 +57,7 @@ impl Known {
             losses: 0,
             token: Token(0),
             failure: None,
+            asked: None,
         }
     }
 
@@ -63,12 +66,21 @@ impl Known {
     }
 
     /// What the promises make of a report of this job's holder.
-    pub(crate) fn expect(&self, report: &Settlement) -> Expected {
+    pub(crate) fn expect(&mut self, report: &Settlement) -> Expected {
+        let asked = self.asked.take();
         let no_attempt = |wait| Expected::Waits {
             wait,
             uses_attempt: false,
         };
         match &report.outcome {
+            Outcome::Failed { .. }
+            | Outcome::Permanent(_)
+            | Outcome::Snoozed { .. }
+            | Outcome::NotRun(_)
+                if asked.is_some() =>
+            {
+                Expected::Ends(State::Cancelled)
+            }
             Outcome::Completed(_) => Expected::Ends(State::Completed),
             Outcome::Discarded { .. } => Expected::Ends(State::Discarded),
             Outcome::Permanent(_) => Expected::Ends(State::Dead),

@@ -1,8 +1,8 @@
 //! Jobs, attempts and failures to test with.
 
 use sandhog_model::{
-    Attempt, Failure, FailureKind, Job, JobId, KindDefaults, NewJob, Now, Outcome, Output,
-    RetryPolicy, Settlement, Token, UnixMs,
+    Asked, Attempt, Cancellation, Failure, FailureKind, Job, JobId, KindDefaults, NewJob, Now,
+    Outcome, Output, RetryPolicy, Settlement, Token, UnixMs,
 };
 
 /// Both clocks at `ms`.
@@ -61,6 +61,16 @@ pub(crate) fn failed(kind: FailureKind) -> Outcome {
     Outcome::Failed {
         failure: failure(kind),
         retry_after_ms: None,
+    }
+}
+
+/// A calling off at 3 s.
+pub(crate) fn cancellation(how: Asked) -> Cancellation {
+    Cancellation {
+        how,
+        at: UnixMs(3_000),
+        by: "ada".into(),
+        reason: Some("no use".into()),
     }
 }
 

@@ -43,7 +43,9 @@ fn shown(ledger: &Ledger) -> String {
             entry.enqueued.0,
             entry.latest.0,
             entry.checkpoint.map(|at| at.0),
-        )
+        ) + &entry
+            .asked
+            .map_or(String::new(), |how| format!(" asked={how}"))
     });
     let entries: Vec<String> = entries.collect();
     let last_id = ledger.last_id().map_or(0, |id| id.0);
@@ -159,6 +161,10 @@ fn brief(event: &Event) -> String {
             attempt.failure.as_ref().map(|failure| failure.kind.name()),
             children.len()
         ),
+        Event::CancelAsked { token, cancel, .. } => {
+            format!("asked token={} {cancel:?}", token.0)
+        }
+        Event::Cancelled { cancel, .. } => format!("cancelled {cancel:?}"),
         Event::Leased { .. }
         | Event::Lost { .. }
         | Event::Requeued { .. }

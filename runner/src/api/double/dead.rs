@@ -1,17 +1,20 @@
 //! The dead letters of the double.
 
-use sandhog_model::{Amend, FailureKind, JobId, Letter, Rejected, State, Token, UnixMs};
+use sandhog_model::{
+    Amend, Cancellation, FailureKind, JobId, Letter, Rejected, State, Token, UnixMs,
+};
 
 use super::{Double, fits, trapped};
 use crate::store::{
-    Amended, DeadFilter, DeadRow, DeadWish, FailureRow, Imported, JobFilter, JobView, LetterBounds,
-    LetterName, LetterRef, PurgeReason, Purged, Store,
+    Amended, CalledOff, DeadFilter, DeadRow, DeadWish, FailureRow, Imported, JobFilter, JobView,
+    LetterBounds, LetterName, LetterRef, PurgeReason, Purged, Store,
 };
 
 impl Double {
     pub(super) fn change(&self, wish: Amend) -> Result<Option<State>, Rejected> {
         let mut inner = self.inner.lock().unwrap();
-        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id)) = wish;
+        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id) | Amend::Cancel { id, .. }) =
+            wish;
         let Some(view) = inner.jobs.get_mut(&id) else {
             return Err(Rejected::NoSuchJob(id));
         };
@@ -27,6 +30,31 @@ impl Double {
         }
         view.row.state = State::Available;
         Ok(Some(State::Available))
+    }
+
+    pub(super) fn called_off(
+        &self,
+        id: JobId,
+        cancel: &Cancellation,
+    ) -> Result<CalledOff, Rejected> {
+        let mut inner = self.inner.lock().unwrap();
+        let Some(view) = inner.jobs.get_mut(&id) else {
+            return Err(Rejected::NoSuchJob(id));
+        };
+        let (state, wish) = (view.row.state, cancel.how.name());
+        let lease = (state == State::Running).then_some(Token(7));
+        match state {
+            State::Completed | State::Discarded | State::Dead => {
+                return Err(Rejected::WrongState { id, state, wish });
+            }
+            State::Scheduled | State::Available | State::Retryable => {
+                view.row.state = State::Cancelled;
+            }
+            State::Running | State::Cancelled => {}
+        }
+        view.cancel = Some(cancel.clone());
+        let state = view.row.state;
+        Ok(CalledOff { state, lease })
     }
 
     pub(crate) fn dies(&self, id: JobId) {

@@ -223,6 +223,7 @@ impl Stage {
                 slots: 2,
                 memory_budget: budget,
                 memory_ceiling: LARGE,
+                cancel_grace: Duration::from_millis(200),
                 lease_ms,
             },
             EngineParts {

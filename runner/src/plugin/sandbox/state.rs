@@ -110,11 +110,12 @@ impl Stop {
         }
     }
 
-    /// Whether the guest should come to an end: interrupted, or within the last fifth of its wall
+    /// Whether the guest should come to an end: called off, interrupted, or within the last fifth of its wall
     /// time, two seconds at most.
     pub(crate) fn is_near(&self) -> bool {
         let grace = ((self.deadline - self.started) / 5).min(GRACE);
-        self.live.is_interrupted() || self.remaining() <= grace
+        let called_off = self.live.is_interrupted() || self.live.is_called_off();
+        called_off || self.remaining() <= grace
     }
 
     /// Time until the guest is stopped.

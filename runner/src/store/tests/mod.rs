@@ -1,5 +1,6 @@
 //! What a store promises, tried on a real disk and on one that fails.
 
+mod call_off;
 mod compact;
 mod compact_faults;
 mod conformance;

@@ -6,11 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sandhog_model::{Amend, JobId, State};
+use sandhog_model::{Amend, Asked, JobId, State};
 
 use super::{
     merging::{all_bytes, live, log_dir, log_dirs},
-    stage::{Stage, all_rows, amend, claim, completed, dead_ids, enqueue, settle, wait},
+    stage::{
+        Stage, all_rows, amend, call_off, claim, claim_one, completed, dead_ids, enqueue, failed,
+        settle, wait,
+    },
 };
 use crate::{
     disk::{
@@ -36,6 +39,12 @@ pub(super) fn long_log() -> (Stage, SimDisk) {
         let leased = claim(&*store, &[kind], 1).expect("claimed");
         settle(&*store, &leased[0], completed()).expect("settled");
         amend(&*store, Amend::Retry(lives.later)).expect("hastened");
+        let waits = enqueue(&*store, "off").expect("enqueued");
+        call_off(&*store, waits, Asked::Cancel).expect("called off");
+        let runs = enqueue(&*store, "off").expect("enqueued");
+        let leased = claim_one(&*store, "off");
+        call_off(&*store, runs, Asked::Cancel).expect("called off");
+        settle(&*store, &leased, failed()).expect("settled");
         if kind == "page" {
             amend(&*store, Amend::Requeue(lives.dead)).expect("requeued");
         }
@@ -43,6 +52,9 @@ pub(super) fn long_log() -> (Stage, SimDisk) {
             amend(&*store, Amend::Delete(lives.dead)).expect("deleted");
         }
     }
+    let runs = enqueue(&*store, "off").expect("enqueued");
+    claim_one(&*store, "off");
+    call_off(&*store, runs, Asked::Kill).expect("called off");
     wait(store.close()).expect("closed");
     assert!(segments(&disk).len() > 2);
     (stage, disk)

@@ -10,8 +10,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Attempt, Backoff, ClaimRequest, Failure, FailureKind, Job, JobId, Now, Outcome, Output,
-    RetryPolicy, Settlement, State, Token, UnixMs,
+    Amend, Asked, Attempt, Backoff, Cancellation, ClaimRequest, Failure, FailureKind, Job, JobId,
+    Now, Outcome, Output, Rejected, RetryPolicy, Settlement, State, Token, UnixMs,
 };
 
 use crate::{
@@ -19,7 +19,8 @@ use crate::{
     disk::{Disk, RealDisk, sim::SimDisk},
     entropy::Entropy,
     store::{
-        DeadFilter, JobFilter, JobRow, LeasedJob, LetterName, PageRequest, Store, StoreError,
+        CalledOff, DeadFilter, JobFilter, JobRow, LeasedJob, LetterName, PageRequest, Store,
+        StoreError,
         wal::{OpenError, Wal, WalOptions, open},
     },
 };
@@ -268,6 +269,18 @@ pub(super) fn lose(store: &dyn Store, stage: &Stage) -> Result<usize, StoreError
 
 pub(super) fn amend(store: &dyn Store, wish: Amend) -> Result<Option<State>, StoreError> {
     wait(store.amend(wish))
+}
+
+/// Call a job off; what the store answers.
+pub(super) fn call_off(store: &dyn Store, id: JobId, how: Asked) -> Result<CalledOff, Rejected> {
+    let cancel = Cancellation {
+        how,
+        at: UnixMs(0),
+        by: "ada".to_owned(),
+        reason: Some("no use".to_owned()),
+    };
+    let mut answers = wait(store.call_off(vec![id], cancel)).expect("answered");
+    answers.pop().expect("an answer for each")
 }
 
 pub(super) fn state(store: &dyn Store, id: JobId) -> Option<State> {

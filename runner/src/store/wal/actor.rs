@@ -212,6 +212,7 @@ impl Actor {
                 self.upkeep.age_is_due();
                 self.waiting.push(hold(reply, answer));
             }
+            Wish::CallOff(off) => self.take_call_off(off, now),
             Wish::Amend(wish, reply) => {
                 let answer = self.amend(wish, now);
                 self.waiting.push(hold(reply, answer));

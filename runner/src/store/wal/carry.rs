@@ -34,6 +34,7 @@ pub(super) fn carried(
         reason: history.reason().map(str::to_owned),
         children: history.children(),
         checkpoint,
+        cancel: history.cancel(entry).cloned(),
         job: history.job,
     };
     fit(&mut carried);

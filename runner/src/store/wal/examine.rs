@@ -123,7 +123,8 @@ fn token(event: &Event) -> Token {
     match event {
         Event::Leased { token, .. }
         | Event::Checkpointed { token, .. }
-        | Event::Lost { token, .. } => *token,
+        | Event::Lost { token, .. }
+        | Event::CancelAsked { token, .. } => *token,
         Event::Settled { attempt, .. } => attempt.token,
         Event::Carried(carried) => carried.token,
         Event::Trimmed { last_token, .. } | Event::Merged { last_token, .. } => *last_token,
@@ -131,6 +132,7 @@ fn token(event: &Event) -> Token {
         | Event::Requeued { .. }
         | Event::Hastened { .. }
         | Event::Deleted { .. }
+        | Event::Cancelled { .. }
         | Event::Pruned { .. } => Token::default(),
     }
 }

@@ -2,7 +2,8 @@
 //! what only the lost ones knew is left out.
 
 use sandhog_model::{
-    Attempt, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, UnixMs, Verdict,
+    Attempt, Cancellation, Carried, Event, Job, JobId, Record, RecordAt, Status, Token, UnixMs,
+    Verdict,
 };
 
 use super::history;
@@ -97,6 +98,7 @@ impl Folded {
             reason: None,
             children: Vec::new(),
             checkpoint: None,
+            cancel: None,
             job,
         }));
         true
@@ -153,10 +155,12 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             job.token = token;
             lose(job, buried.as_deref(), at);
         }
-        Event::Requeued { at, .. } => {
-            job.status = waiting(at, false);
-            (job.attempts, job.losses) = (0, 0);
+        Event::CancelAsked { token, cancel, .. } => return asked(job, token, *cancel),
+        Event::Cancelled { cancel, .. } => {
+            job.status = Status::Cancelled(cancel.at);
+            job.cancel = Some(*cancel);
         }
+        Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => {
             let due = match job.status {
                 Status::Waiting { due, .. } => due.min(at),
@@ -176,6 +180,23 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
     true
 }
 
+fn asked(job: &mut Carried, token: Token, cancel: Cancellation) -> bool {
+    if token < job.token {
+        return false;
+    }
+    if token > job.token {
+        lease(job, token, cancel.at);
+    }
+    job.cancel = Some(cancel);
+    true
+}
+
+fn requeue(job: &mut Carried, at: UnixMs) {
+    job.cancel = None;
+    job.status = waiting(at, false);
+    (job.attempts, job.losses) = (0, 0);
+}
+
 fn lease(job: &mut Carried, token: Token, since: UnixMs) {
     restart(job);
     job.token = token;
@@ -189,12 +210,14 @@ fn lose(job: &mut Carried, buried: Option<&Attempt>, at: UnixMs) {
             job.failure = attempt.failure.as_ref().map(|failure| failure.kind);
             Status::Dead(at)
         }
+        None if job.cancel.is_some() => Status::Cancelled(at),
         None => waiting(at, false),
     };
 }
 
 /// A job that goes on after it ended was given fresh attempts, whatever became of that record.
 fn restart(job: &mut Carried) {
+    job.cancel = None;
     match job.status {
         Status::Waiting { .. } | Status::Running { .. } => {}
         Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => {
@@ -220,6 +243,7 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
             (Status::Discarded(ended), true)
         }
         Verdict::Dead => (Status::Dead(ended), true),
+        Verdict::Cancelled => (Status::Cancelled(ended), true),
     };
     job.token = attempt.token;
     job.attempts = before.saturating_add(u32::from(used));
@@ -228,6 +252,9 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
     }
     if matches!(status, Status::Completed(_) | Status::Discarded(_)) {
         job.checkpoint = None;
+    }
+    if !matches!(status, Status::Cancelled(_)) {
+        job.cancel = None;
     }
     job.status = status;
 }

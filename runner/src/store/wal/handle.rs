@@ -12,7 +12,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State, Token,
+    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State,
+    Token,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -20,14 +21,14 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{Coming, Known, LetterWish, Reply, Wish},
+    wish::{CallOff, Coming, Known, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Amended, Answer, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect,
-        JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
+        Amended, Answer, CalledOff, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported,
+        Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
         PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
         dead::{BadList, DeadStore},
     },
@@ -213,6 +214,14 @@ impl Store for Wal {
 
     fn sweep(&self) -> Answer<'_, usize> {
         Box::pin(self.ask(Wish::Sweep))
+    }
+
+    fn call_off(
+        &self,
+        ids: Vec<JobId>,
+        cancel: Cancellation,
+    ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>> {
+        Box::pin(self.ask(|reply| Wish::CallOff(CallOff { ids, cancel, reply })))
     }
 
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {

@@ -1,7 +1,8 @@
 //! A job's whole history, read from disk by walking back from its latest record.
 
 use sandhog_model::{
-    Attempt, Carried, Entry, Event, Job, JobId, Letter, Output, Record, RecordAt, UnixMs, Verdict,
+    Attempt, Cancellation, Carried, Entry, Event, Job, JobId, Letter, Output, Record, RecordAt,
+    Status, UnixMs, Verdict,
 };
 
 use crate::store::StoreError;
@@ -120,6 +121,18 @@ impl History {
         since.or_else(|| self.before.as_ref()?.reason.as_deref())
     }
 
+    /// Who called it off last, and why, when it ended so or is asked to.
+    pub(super) fn cancel(&self, entry: &Entry) -> Option<&Cancellation> {
+        if entry.asked.is_none() && !matches!(entry.status, Status::Cancelled(_)) {
+            return None;
+        }
+        let since = self.events.iter().rev().find_map(|event| match event {
+            Event::CancelAsked { cancel, .. } | Event::Cancelled { cancel, .. } => Some(&**cancel),
+            _ => None,
+        });
+        since.or_else(|| self.before.as_ref()?.cancel.as_ref())
+    }
+
     /// The jobs its attempts enqueued.
     pub(super) fn children(&self) -> Vec<JobId> {
         let before = self.before.iter().flat_map(|carried| &carried.children);
@@ -168,6 +181,8 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Requeued { .. }
         | Event::Hastened { .. }
         | Event::Deleted { .. }
+        | Event::CancelAsked { .. }
+        | Event::Cancelled { .. }
         | Event::Carried(_)
         | Event::Pruned { .. }
         | Event::Trimmed { .. }

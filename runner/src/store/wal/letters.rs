@@ -74,6 +74,7 @@ fn carried(letter: &Letter, now: Now) -> Carried {
         reason: None,
         children: Vec::new(),
         checkpoint: None,
+        cancel: None,
     };
     carry::fit(&mut carried);
     carried

@@ -66,6 +66,8 @@ impl Live {
             | Fact::Lost { .. }
             | Fact::Requeued { .. }
             | Fact::Hastened { .. }
+            | Fact::CancelAsked { .. }
+            | Fact::Cancelled { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => Vec::new(),
         };
@@ -97,6 +99,8 @@ impl Live {
             | Fact::Lost { .. }
             | Fact::Requeued { .. }
             | Fact::Hastened { .. }
+            | Fact::CancelAsked { .. }
+            | Fact::Cancelled { .. }
             | Fact::Deleted { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }

@@ -23,6 +23,8 @@ impl Room {
             Event::Settled { .. }
             | Event::Lost { .. }
             | Event::Deleted { .. }
+            | Event::CancelAsked { .. }
+            | Event::Cancelled { .. }
             | Event::Carried(_)
             | Event::Pruned { .. }
             | Event::Trimmed { .. }

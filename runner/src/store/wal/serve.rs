@@ -1,13 +1,15 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
-use sandhog_model::{Amend, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token};
+use sandhog_model::{
+    Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
+};
 
 use super::{
-    actor::{Actor, Each},
+    actor::{Actor, Each, hold},
     views,
-    wish::{Coming, Known, LeaseRef, Leases, Scanned},
+    wish::{CallOff, Coming, Known, LeaseRef, Leases, Scanned},
 };
-use crate::store::{JobFilter, QueueRow, StoreError, StoreStats};
+use crate::store::{CalledOff, JobFilter, QueueRow, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -124,6 +126,45 @@ impl Actor {
             }
         }
         Ok(lost)
+    }
+
+    pub(super) fn take_call_off(&mut self, off: CallOff, now: Now) {
+        let answer = self.call_off(&off.ids, &off.cancel, now);
+        self.waiting.push(hold(off.reply, answer));
+    }
+
+    /// Call jobs off. Whether anything is written or not, what is answered is durable.
+    fn call_off(
+        &mut self,
+        ids: &[JobId],
+        cancel: &Cancellation,
+        now: Now,
+    ) -> Result<Vec<Result<CalledOff, Rejected>>, StoreError> {
+        let mut answers = Vec::with_capacity(ids.len());
+        for id in ids {
+            let wish = Amend::Cancel {
+                id: *id,
+                how: cancel.how,
+                by: cancel.by.clone(),
+                reason: cancel.reason.clone(),
+            };
+            answers.push(match self.carry_out(Command::Amend(wish), now) {
+                Ok(_) => self.called_off(*id, now),
+                Err(StoreError::Rejected(rejected)) => Err(rejected),
+                Err(error) => return Err(error),
+            });
+        }
+        self.writer.batch.wants_sync = true;
+        Ok(answers)
+    }
+
+    fn called_off(&self, id: JobId, now: Now) -> Result<CalledOff, Rejected> {
+        let known = self.known(id, now).ok_or(Rejected::NoSuchJob(id))?;
+        let lease = known.entry.asked.map(|_| known.entry.token);
+        Ok(CalledOff {
+            state: known.state,
+            lease,
+        })
     }
 
     pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {

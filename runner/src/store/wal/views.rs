@@ -106,6 +106,7 @@ pub(super) fn view(
             .iter()
             .rev()
             .find_map(|attempt| attempt.failure.clone()),
+        cancel: history.cancel(&known.entry).cloned(),
         children: history.children(),
         losses: known.entry.losses,
         attempts,

@@ -1,14 +1,14 @@
 //! What callers put into the writer's mailbox, each with the place its answer goes.
 
 use sandhog_model::{
-    Amend, Carried, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected, Settlement, State,
-    Token, UnixMs,
+    Amend, Cancellation, Carried, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected,
+    Settlement, State, Token, UnixMs,
 };
 use tokio::sync::oneshot;
 
 use crate::store::{
-    Amended, DeadWish, Imported, JobFilter, LetterBounds, LetterRef, Purged, QueueRow, StoreError,
-    StoreStats, frames,
+    Amended, CalledOff, DeadWish, Imported, JobFilter, LetterBounds, LetterRef, Purged, QueueRow,
+    StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -77,6 +77,13 @@ pub(super) enum LetterWish {
     },
 }
 
+/// Jobs to call off.
+pub(super) struct CallOff {
+    pub(super) ids: Vec<JobId>,
+    pub(super) cancel: Cancellation,
+    pub(super) reply: Reply<Vec<Result<CalledOff, Rejected>>>,
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -90,6 +97,7 @@ pub(super) enum Wish {
     Settle(Vec<Settlement>, Reply<Vec<Result<State, Rejected>>>),
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
+    CallOff(CallOff),
     Amend(Amend, Reply<Option<State>>),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),

@@ -311,6 +311,8 @@ impl Writer {
             | Event::Requeued { .. }
             | Event::Hastened { .. }
             | Event::Deleted { .. }
+            | Event::CancelAsked { .. }
+            | Event::Cancelled { .. }
             | Event::Carried(_)
             | Event::Pruned { .. }
             | Event::Trimmed { .. }
@@ -367,10 +369,15 @@ impl Batch {
                         Verdict::Retry { .. }
                         | Verdict::Snoozed { .. }
                         | Verdict::PutBack { .. } => true,
-                        Verdict::Completed(_) | Verdict::Discarded { .. } | Verdict::Dead => false,
+                        Verdict::Completed(_)
+                        | Verdict::Discarded { .. }
+                        | Verdict::Dead
+                        | Verdict::Cancelled => false,
                     };
             }
-            Event::Checkpointed { .. } => self.wants_sync = true,
+            Event::Checkpointed { .. } | Event::CancelAsked { .. } | Event::Cancelled { .. } => {
+                self.wants_sync = true
+            }
             Event::Requeued { id, from_dead, .. } => {
                 self.wants_sync = true;
                 self.readied = true;

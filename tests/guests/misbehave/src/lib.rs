@@ -21,6 +21,7 @@ sandhog_sdk::export!(
     verdicts::discard,
     verdicts::spawn,
     verdicts::checkpoint,
+    verdicts::heed,
     violent::panic,
     violent::unreachable,
     violent::divide,

@@ -130,3 +130,17 @@ mod tests {
         assert_eq!(ctx.enqueued().len(), 2);
     }
 }
+
+/// Waits in short steps until it is told to end; then completes with header `end` as `ok`, and fails
+/// otherwise.
+#[sandhog_sdk::job]
+pub(crate) fn heed(_: Bytes, ctx: &Context) -> Result<Value, Error> {
+    ctx.info("waiting to be told");
+    while !ctx.cancelled() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    match ctx.header("end") {
+        Some("ok") => Ok(json!("ended by itself")),
+        _ => Err(Error::retryable("told to end").with_code("told")),
+    }
+}

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     attempt::{Attempt, LogLevel, LogLine, LogSource},
+    cancel::{Asked, Cancellation},
     carried::Carried,
     event::{Event, RecordAt, Verdict},
     fact::Slim,
@@ -74,6 +75,7 @@ fn events() -> Vec<Event> {
             reason: "why".into(),
         },
         Verdict::Dead,
+        Verdict::Cancelled,
     ];
     for (kind, verdict) in FailureKind::ALL
         .into_iter()
@@ -102,6 +104,15 @@ fn events() -> Vec<Event> {
 fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
     let (before, last_token) = (RecordAt(5 << 32), Token(6));
     let mut events = vec![
+        Event::CancelAsked {
+            id,
+            token: last_token,
+            cancel: Box::new(cancellation(Asked::Kill)),
+        },
+        Event::Cancelled {
+            id,
+            cancel: Box::new(cancellation(Asked::Cancel)),
+        },
         Event::Pruned { ids: vec![], at },
         Event::Pruned {
             ids: vec![id, JobId(2)],
@@ -121,6 +132,12 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
             last_token,
         });
     }
+    events.extend(carried_events(id, at));
+    events
+}
+
+fn carried_events(id: JobId, at: UnixMs) -> Vec<Event> {
+    let mut events = Vec::new();
     let mut job = job(9);
     (job.priority, job.retry.max_attempts) = (-300, Some(7));
     let carried = Carried {
@@ -136,6 +153,7 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
         reason: None,
         children: vec![],
         checkpoint: None,
+        cancel: None,
     };
     let due = at;
     for status in [
@@ -153,11 +171,21 @@ fn kept_events(id: JobId, at: UnixMs) -> Vec<Event> {
             reason: Some("why".into()),
             children: vec![id],
             checkpoint: Some(vec![1]),
+            cancel: Some(cancellation(Asked::Kill)),
             ..carried.clone()
         })));
     }
     events.push(Event::Carried(Box::new(carried)));
     events
+}
+
+fn cancellation(how: Asked) -> Cancellation {
+    Cancellation {
+        how,
+        at: UnixMs(8),
+        by: "someone".into(),
+        reason: Some("why".into()),
+    }
 }
 
 fn attempt(kind: FailureKind) -> Attempt {

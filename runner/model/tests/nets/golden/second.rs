@@ -6,7 +6,7 @@ use sandhog_model::{
 
 use super::first::{AT, ID, TOKEN, bare, bare_attempt, failed, full, named};
 
-fn carried(status: Status) -> Carried {
+pub(super) fn carried(status: Status) -> Carried {
     Carried {
         job: bare(),
         at: AT,
@@ -20,6 +20,7 @@ fn carried(status: Status) -> Carried {
         reason: None,
         children: Vec::new(),
         checkpoint: None,
+        cancel: None,
     }
 }
 

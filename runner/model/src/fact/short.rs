@@ -1,0 +1,164 @@
+//! From what is at hand to what the ledger needs of it.
+
+use alloc::borrow::Cow;
+
+use super::{Accepted, Anew, Ended, Fact, Follows, Slim};
+use crate::{
+    attempt::Attempt,
+    cancel::Cancellation,
+    carried::Carried,
+    event::{Event, Record, Verdict},
+    id::{JobId, Token},
+    job::Job,
+    ledger::Status,
+};
+
+impl<'a> From<&'a Record> for Slim<'a> {
+    fn from(record: &'a Record) -> Self {
+        Self {
+            previous: record.previous,
+            fact: Fact::from(&record.event),
+        }
+    }
+}
+
+impl<'a> From<&'a Event> for Fact<'a> {
+    fn from(event: &'a Event) -> Self {
+        match *event {
+            Event::Enqueued(ref job) => Self::Enqueued(Accepted::from(&**job)),
+            Event::Leased { id, token, at } => Self::Leased { id, token, at },
+            Event::Checkpointed { id, token, at, .. } => Self::Checkpointed { id, token, at },
+            Event::Settled {
+                id,
+                ref attempt,
+                ref verdict,
+                ref children,
+            } => Self::Settled {
+                id,
+                attempt: Ended::from(&**attempt),
+                follows: Follows::from(verdict),
+                children: children.iter().map(Accepted::from).collect(),
+            },
+            Event::Lost {
+                id,
+                token,
+                at,
+                ref buried,
+            } => Self::Lost {
+                id,
+                token,
+                at,
+                buried: buried.as_deref().map(Ended::from),
+            },
+            Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
+            Event::Hastened { id, at } => Self::Hastened { id, at },
+            Event::Deleted { id, at } => Self::Deleted { id, at },
+            Event::CancelAsked {
+                id,
+                token,
+                ref cancel,
+            } => asked(id, token, cancel),
+            Event::Cancelled { id, ref cancel } => cancelled(id, cancel),
+            Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
+            Event::Pruned { ref ids, at } => Self::Pruned {
+                ids: Cow::Borrowed(ids),
+                at,
+            },
+            Event::Trimmed {
+                before,
+                at,
+                last_id,
+                last_token,
+            } => Self::Trimmed {
+                before,
+                at,
+                last_id,
+                last_token,
+            },
+            Event::Merged {
+                ref log,
+                at,
+                last_token,
+            } => Self::Merged {
+                log,
+                at,
+                last_token,
+            },
+        }
+    }
+}
+
+impl<'a> From<&'a Job> for Accepted<'a> {
+    fn from(job: &'a Job) -> Self {
+        Self {
+            id: job.id,
+            kind: &job.kind,
+            queue: &job.queue,
+            priority: job.priority,
+            enqueued_at: job.enqueued_at,
+            due: job.due,
+            max_attempts: job.retry.max_attempts,
+        }
+    }
+}
+
+impl From<&Attempt> for Ended {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            number: attempt.number,
+            token: attempt.token,
+            ended_at: attempt.ended_at,
+            failure: attempt.failure.as_ref().map(|failure| failure.kind),
+        }
+    }
+}
+
+impl From<&Verdict> for Follows {
+    fn from(verdict: &Verdict) -> Self {
+        match *verdict {
+            Verdict::Completed(_) => Self::Completed,
+            Verdict::Retry { due } => Self::Retry { due },
+            Verdict::Snoozed { due } => Self::Snoozed { due },
+            Verdict::PutBack { due, .. } => Self::PutBack { due },
+            Verdict::Discarded { .. } => Self::Discarded,
+            Verdict::Dead => Self::Dead,
+            Verdict::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+impl<'a> From<&'a Carried> for Anew<'a> {
+    fn from(carried: &'a Carried) -> Self {
+        Self {
+            job: Accepted::from(&carried.job),
+            at: carried.at,
+            status: carried.status,
+            attempts: carried.attempts,
+            losses: carried.losses,
+            token: carried.token,
+            failure: carried.failure,
+            checkpoint: carried.checkpoint.is_some(),
+            asked: match (carried.status, &carried.cancel) {
+                (Status::Running { .. }, Some(cancel)) => Some(cancel.how),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn asked<'a>(id: JobId, token: Token, cancel: &Cancellation) -> Fact<'a> {
+    Fact::CancelAsked {
+        id,
+        token,
+        at: cancel.at,
+        how: cancel.how,
+    }
+}
+
+fn cancelled<'a>(id: JobId, cancel: &Cancellation) -> Fact<'a> {
+    Fact::Cancelled {
+        id,
+        at: cancel.at,
+        how: cancel.how,
+    }
+}
