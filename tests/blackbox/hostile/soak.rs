@@ -34,6 +34,7 @@ fn traps_and_time_outs_leave_no_memory_file_or_thread_behind() {
     // What ended is not kept, so that memory is that of attempts alone.
     home.write_config(
         "[runner]\nworkers = 4\nslots = 8\n[store]\nmax_completed = 100\n[dead]\nmax_letters = 100\n\
+         [plugins]\nquarantine_after = 0\n\
          [kind.loop]\ntimeout = \"20ms\"\n",
     );
     let mut runner = home.start();

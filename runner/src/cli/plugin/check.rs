@@ -14,8 +14,11 @@ use crate::{
     plugin::{Checked, Grants, Problem, grants_as_toml},
 };
 
-/// Interfaces that are of no use without a grant, and what they are for.
-const NEED_GRANTS: [(&str, &str, fn(&Grants) -> bool); 3] = [
+/// An interface, what is said when it is imported in vain, and whether it is granted.
+type Need = (&'static str, &'static str, fn(&Grants) -> bool);
+
+/// Interfaces that are of no use without a grant.
+const NEED_GRANTS: [Need; 3] = [
     (
         "wasi:http/outgoing-handler",
         "it may send requests, and no origin is granted",

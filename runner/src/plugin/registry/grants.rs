@@ -31,8 +31,11 @@ struct Known {
     /// At the last look; `None` when it was not there.
     seen: Option<Stamp>,
     /// The state that was read, and what came of it.
-    taken: Option<(Option<Stamp>, Result<Arc<Grants>, String>)>,
+    taken: Option<Taken>,
 }
+
+/// A state of a file, `None` when it is not there, and what it grants or what is wrong with it.
+type Taken = (Option<Stamp>, Result<Arc<Grants>, String>);
 
 impl GrantFiles {
     /// The files in `folder`.

@@ -142,7 +142,7 @@ impl Shelf {
                     .filter(|before| versions.quarantine(&before.digest).is_none())
                     .cloned(),
                 (Choice::Hold(held), _) => {
-                    catalog.held.insert(name.clone(), held);
+                    catalog.held.insert(name.clone(), *held);
                     None
                 }
                 (Choice::Nothing, _) => None,
@@ -175,12 +175,12 @@ impl Shelf {
             return Choice::Nothing;
         };
         let hold = |since, why: String, by_hand| {
-            Choice::Hold(Held {
+            Choice::Hold(Box::new(Held {
                 plugin: (**good).clone(),
                 since,
                 why,
                 by_hand,
-            })
+            }))
         };
         let chosen = match versions.instead_of(name, &good.digest) {
             None => good,
@@ -202,12 +202,12 @@ impl Shelf {
         };
         match versions.quarantine(&chosen.digest) {
             None => Choice::Serve(Arc::clone(chosen)),
-            Some(quarantine) => Choice::Hold(Held {
+            Some(quarantine) => Choice::Hold(Box::new(Held {
                 plugin: (**chosen).clone(),
                 since: Some(quarantine.since),
                 why: quarantine.why.clone(),
                 by_hand: quarantine.by_hand,
-            }),
+            })),
         }
     }
 
@@ -268,7 +268,7 @@ impl Shelf {
 /// What a file's name stands for.
 enum Choice {
     Serve(Arc<Plugin>),
-    Hold(Held),
+    Hold(Box<Held>),
     Nothing,
 }
 

@@ -96,30 +96,23 @@ impl Client {
     }
 
     /// Send a request; dropping the future stops it.
-    pub(crate) fn send(
-        self: Arc<Self>,
-        outgoing: Outgoing,
-    ) -> impl Future<Output = Result<Sent, Fault>> + Send {
-        async move {
-            let runtime = self.runtime.get_or_init(|| {
-                Builder::new_multi_thread()
-                    .worker_threads(1)
-                    .max_blocking_threads(RESOLVERS)
-                    .thread_name("outgoing")
-                    .enable_all()
-                    .build()
-                    .map_err(|error| {
-                        format!("cannot start the thread of outgoing requests: {error}")
-                    })
-            });
-            let handle = match runtime {
-                Ok(runtime) => runtime.handle().clone(),
-                Err(why) => return Err(Fault::own(why.clone())),
-            };
-            let client = Arc::clone(&self);
-            let task = handle.spawn(async move { client.exchange(outgoing).await });
-            AbortOnDropJoinHandle::from(task).await
-        }
+    pub(crate) async fn send(self: Arc<Self>, outgoing: Outgoing) -> Result<Sent, Fault> {
+        let runtime = self.runtime.get_or_init(|| {
+            Builder::new_multi_thread()
+                .worker_threads(1)
+                .max_blocking_threads(RESOLVERS)
+                .thread_name("outgoing")
+                .enable_all()
+                .build()
+                .map_err(|error| format!("cannot start the thread of outgoing requests: {error}"))
+        });
+        let handle = match runtime {
+            Ok(runtime) => runtime.handle().clone(),
+            Err(why) => return Err(Fault::own(why.clone())),
+        };
+        let client = Arc::clone(&self);
+        let task = handle.spawn(async move { client.exchange(outgoing).await });
+        AbortOnDropJoinHandle::from(task).await
     }
 
     async fn exchange(&self, outgoing: Outgoing) -> Result<Sent, Fault> {
