@@ -23,6 +23,7 @@ const CONFIG: &str = "[runner]\nworkers = 1\nshutdown_grace = \"1s\"\n\
 pub(super) fn home() -> Home {
     let home = Home::with(SANDHOG, &["misbehave"]);
     home.write_config(CONFIG);
+    home.grant("misbehave", "[grants]\nenqueue = { queues = [\"*\"] }\n");
     let _ = home.enqueue(&["echo", "first"]);
     // As a killed runner leaves it: a start removes it.
     fs::write(log(&home).join("spare.tmp"), [0; 100]).expect("a spare");
