@@ -2,9 +2,7 @@
 //! of its own.
 
 use std::{
-    fmt,
-    future::Future,
-    io,
+    fmt, io,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, OnceLock},
