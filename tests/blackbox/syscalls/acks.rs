@@ -15,6 +15,10 @@ const WAITED: &[u8] = b"\xA6Waited";
 /// A job's id is 16 bytes behind this.
 const ID: &[u8] = b"\xC4\x10";
 
+/// Kinds of records, as `docs/log-format.md` numbers them.
+const ENQUEUED_RECORD: u8 = 1;
+const SETTLED_RECORD: u8 = 4;
+
 /// What was written and not known to be on the device.
 #[derive(Default)]
 struct Device {
@@ -30,6 +34,21 @@ fn holds(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
+/// Whether a record's head in `bytes` has this kind and begins with this id, in the log's order of bytes,
+/// with or without the place of the record before it.
+fn tells(bytes: &[u8], id: &[u8], kind: u8) -> bool {
+    let id: Vec<u8> = id.iter().rev().copied().collect();
+    let places = bytes.windows(id.len()).enumerate();
+    let mut places = places.filter(|(_, window)| **window == *id);
+    places.any(|(at, _)| {
+        let begins = |before: usize, flag: u8| {
+            let start = at.checked_sub(before);
+            start.is_some_and(|start| bytes[start..].starts_with(&[kind, flag]))
+        };
+        begins(6, 0) || begins(14, 1)
+    })
+}
+
 fn ids(reply: &[u8]) -> Vec<&[u8]> {
     let places = reply
         .windows(2)
@@ -41,10 +60,10 @@ fn ids(reply: &[u8]) -> Vec<&[u8]> {
 }
 
 impl Device {
-    /// Whether a record with this id and this word in it is on the device.
-    fn has(&self, id: &[u8], word: &[u8]) -> bool {
+    /// Whether a record of this kind about this job is on the device.
+    fn has(&self, id: &[u8], kind: u8) -> bool {
         self.written.iter().any(|(file, bytes, synced)| {
-            *synced && !self.unnamed.contains(file) && holds(bytes, id) && holds(bytes, word)
+            *synced && !self.unnamed.contains(file) && tells(bytes, id, kind)
         })
     }
 
@@ -91,16 +110,16 @@ impl Device {
 
     /// What a reply says that is not on the device.
     fn check(&self, reply: &[u8]) -> Result<usize, String> {
-        let word: &[u8] = match reply {
-            _ if holds(reply, ENQUEUED) => b"\xA8Enqueued",
-            _ if holds(reply, WAITED) && holds(reply, b"completed") => b"\xA7Settled",
+        let kind = match reply {
+            _ if holds(reply, ENQUEUED) => ENQUEUED_RECORD,
+            _ if holds(reply, WAITED) && holds(reply, b"completed") => SETTLED_RECORD,
             _ => return Ok(0),
         };
         if !self.failed.is_empty() {
             return Err("an acknowledgement after a failed sync".into());
         }
         let ids = ids(reply);
-        match ids.iter().find(|id| !self.has(id, word)) {
+        match ids.iter().find(|id| !self.has(id, kind)) {
             Some(id) => Err(format!(
                 "{id:02x?} was acknowledged before it was on the device"
             )),

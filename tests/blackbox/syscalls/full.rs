@@ -241,7 +241,7 @@ fn compiled() -> String {
 #[test]
 fn t9_a_small_disk_that_fills_up_works_again_once_there_is_room() {
     let ballast = "mkdir data/ballast && head -c 1000000 /dev/zero > data/ballast/file";
-    filled("size=3m", ballast, "a file system of 3 MiB");
+    filled("size=5m", ballast, "a file system of 5 MiB");
 }
 
 #[test]

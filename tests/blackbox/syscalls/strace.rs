@@ -49,6 +49,8 @@ pub(super) fn compile() {
         let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled");
         let home = home();
         assert!(home.start().terminate().success());
+        // What an earlier run kept may be another component's.
+        let _ = fs::remove_dir_all(&kept);
         fs::create_dir_all(&kept).expect("the cache can be kept");
         for entry in fs::read_dir(home.data().join("code"))
             .expect("a cache")
