@@ -190,7 +190,7 @@ mod tests {
 
     const REPLY: &str = r#"2 sendto(5<socket:[1]>, "\0\0\0%\201\242Ok\201\250Enqueued\221\201\242Ok\304\020abcdefghijklmnop", 41, 0, NULL, 0) = 41"#;
     const WRITE: &str =
-        r#"1 pwrite64(3</d/1.seg>, "h\201\250Enqueued\304\020abcdefghijklmnopzz", 120, 48) = 120"#;
+        r#"1 pwrite64(3</d/1.seg>, "h\1\0\70\0\0\0ponmlkjihgfedcbazz", 120, 48) = 120"#;
     const SYNC: &str = "1 fdatasync(3</d/1.seg>) = 0";
     const FAILED: &str = "1 fdatasync(3</d/1.seg>) = -1 EIO (Input/output error) (INJECTED)";
     const NAME: &str = r#"1 rename("/d/spare.tmp", "/d/1.seg") = 0"#;
