@@ -53,7 +53,7 @@ fn open(dir: &Path) -> Result<Value, String> {
     let start = Instant::now();
     let store = stage::store(dir, Durability::Commit)?;
     let ms = start.elapsed().as_secs_f64() * 1e3;
-    let after = memory::resident()?;
+    let after = memory::rested(&*store)?;
     let stats = stage::runtime().block_on(store.stats());
     let stats = stats.map_err(|error| error.to_string())?;
     let jobs: u64 = stats.jobs.iter().map(|(_, count)| count).sum();
