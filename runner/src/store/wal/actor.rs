@@ -79,6 +79,8 @@ impl Actor {
         let mut wishes = Vec::new();
         while self.next(inbox, &mut wishes) {
             let now = self.writer.clock.now();
+            // Signs of life that waited here count before leases are looked through.
+            wishes.sort_by_key(|wish| matches!(wish, Wish::Sweep(_)));
             for wish in wishes.drain(..) {
                 if let Some(reply) = self.take(wish, now) {
                     return Some(reply);
@@ -202,8 +204,8 @@ impl Actor {
                 self.waiting.push(hold(reply, answer));
             }
             Wish::Renew(leases, reply) => {
-                let answer = self.unless_poisoned(|actor| actor.renew(leases, now));
-                self.waiting.push(hold(reply, answer));
+                // Nothing is written, and a slow disk is no reason to be late with the next one.
+                let _ = reply.send(self.unless_poisoned(|actor| actor.renew(leases, now)));
             }
             Wish::Sweep(reply) => {
                 let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
