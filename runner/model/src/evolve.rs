@@ -360,9 +360,13 @@ impl Ledger {
         self.entries.get(&id).ok_or(Unsound { id, why: UNKNOWN })
     }
 
-    fn unknown(&self, id: JobId) -> Result<(), Unsound> {
+    pub(crate) fn is_taken(&self, id: JobId) -> bool {
         // Ids grow, so that most need no search.
-        if Some(id) <= self.last_id && self.entries.contains(&id) {
+        Some(id) <= self.last_id && self.entries.contains(&id)
+    }
+
+    fn unknown(&self, id: JobId) -> Result<(), Unsound> {
+        if self.is_taken(id) {
             return refuse(id, "it is accepted a second time");
         }
         Ok(())

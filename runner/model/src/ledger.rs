@@ -270,8 +270,7 @@ impl Ledger {
     /// # Errors
     /// There is one with this id.
     pub fn may_accept(&self, id: JobId) -> Result<(), Rejected> {
-        // Ids grow, so that most need no search.
-        if Some(id) <= self.last_id && self.entries.contains(&id) {
+        if self.is_taken(id) {
             return Err(Rejected::IdTaken(id));
         }
         Ok(())

@@ -1,27 +1,6 @@
 //! Components made by hand, in text: what a test needs many of, small and each different.
 
-/// The contract's types, as a component imports them.
-const TYPES: &str = r#"
-  (import "sandhog:job/types@0.1.0" (instance $types
-    (type $pair (tuple string string))
-    (type $job (record (field "id" string) (field "kind" string) (field "queue" string)
-      (field "attempt" u32) (field "max-attempts" u32) (field "enqueued-at-ms" u64)
-      (field "deadline-ms" u64) (field "idempotency-key" string) (field "headers" (list $pair))
-      (field "content-type" string) (field "payload" (list u8))
-      (field "checkpoint" (option (list u8)))))
-    (export "job" (type (eq $job)))
-    (type $output (record (field "content-type" string) (field "payload" (list u8))))
-    (export "output" (type (eq $output)))
-    (type $failure (record (field "code" string) (field "message" string)
-      (field "details" (list $pair))))
-    (export "failure" (type $named-failure (eq $failure)))
-    (type $job-error (variant (case "retryable" $named-failure)
-      (case "retry-after" (tuple u64 $named-failure)) (case "permanent" $named-failure)
-      (case "snooze" u64) (case "discard" string) (case "other" $named-failure)))
-    (export "job-error" (type (eq $job-error)))))
-  (alias export $types "job" (type $job))
-  (alias export $types "output" (type $output))
-  (alias export $types "job-error" (type $job-error))"#;
+use crate::hand_made::TYPES;
 
 /// The text of a handler of one kind. `handle` is what it does before it gives back an empty result,
 /// `fields` are more fields of its core module, and `mark` makes it differ from others.

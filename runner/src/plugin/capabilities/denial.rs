@@ -3,7 +3,23 @@
 
 use sandhog_model::LogLevel;
 
-use crate::plugin::sandbox::journal::Journal;
+use crate::plugin::sandbox::{journal::Journal, state::State};
+
+impl State {
+    /// Log that the guest is not granted `what` (to do something), with the lines that would grant it.
+    /// Gives what the guest is told.
+    pub(super) fn denied(&self, what: &str, lines: &[String]) -> String {
+        let grant = &self.grant;
+        log(
+            &self.journal,
+            &grant.plugin,
+            what,
+            lines,
+            &grant.grants.cuts,
+        );
+        format!("it is not granted {what}; the job's log says how to grant it")
+    }
+}
 
 /// Write a denial to the attempt's log. `cuts` is what the operator's ceiling took from the
 /// plugin's wishes.

@@ -5,7 +5,7 @@ use sandhog_model::{
     limits::{ATTEMPTS, DUE_AHEAD_MS},
 };
 
-use super::{denial, grants::snippet};
+use super::grants::snippet;
 use crate::plugin::{
     bytes::human_bytes,
     sandbox::{
@@ -45,16 +45,7 @@ impl State {
         let Some(allowed) = allowed.filter(|allowed| allowed.allows(queue)) else {
             let what = format!("to enqueue into queue {queue}");
             let lines = snippet::enqueue(queue);
-            denial::log(
-                &self.journal,
-                &grant.plugin,
-                &what,
-                &lines,
-                &grant.grants.cuts,
-            );
-            return Err(EnqueueError::Denied(format!(
-                "it is not granted to enqueue into queue {queue}; the job's log says how to grant it"
-            )));
+            return Err(EnqueueError::Denied(self.denied(&what, &lines)));
         };
         if grant.depth >= allowed.depth {
             return Err(EnqueueError::Quota(format!(

@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use super::{denial, grants::snippet};
+use super::grants::snippet;
 use crate::plugin::sandbox::{
     bindings::sandhog::job::signing::{self, SignError},
     state::State,
@@ -16,16 +16,7 @@ impl signing::Host for State {
         if !grant.grants.secrets.iter().any(may) {
             let what = format!("to sign with secret {secret}");
             let lines = snippet::secret(&secret, None, true);
-            denial::log(
-                &self.journal,
-                &grant.plugin,
-                &what,
-                &lines,
-                &grant.grants.cuts,
-            );
-            return Err(SignError::Denied(format!(
-                "it is not granted to sign with secret {secret}; the job's log says how to grant it"
-            )));
+            return Err(SignError::Denied(self.denied(&what, &lines)));
         }
         let key = grant.outside.secrets.value(&secret).map_err(|why| {
             self.journal

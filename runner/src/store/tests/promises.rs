@@ -160,6 +160,7 @@ fn whoever_only_looks_waits_for_no_sync_unless_it_would_see_what_is_not_safe() {
     );
     assert_eq!(wait(store.queues()).expect("queues").len(), 1);
     wait(store.stats()).expect("stats");
+    assert_eq!(wait(store.renew(Vec::new())).expect("renewed"), []);
     assert!(
         looking.try_join_next().is_none(),
         "it shows what may be gone"
@@ -168,6 +169,37 @@ fn whoever_only_looks_waits_for_no_sync_unless_it_would_see_what_is_not_safe() {
     let view = runtime.block_on(looking.join_next()).expect("it looked");
     let view = view.expect("it ends").expect("answered");
     assert_eq!(view.map(|view| view.row.id), Some(new));
+    assert!(all(&mut asking, &runtime).iter().all(Result::is_ok));
+}
+
+/// What waits in the mailbox while the writer syncs is taken as one batch, in which a sign of life counts
+/// although it came behind a look through the leases.
+#[test]
+fn signs_of_life_count_before_leases_are_looked_through() {
+    let (stage, _, gate) = gated();
+    let store = stage.open();
+    enqueue(&*store, "photo").expect("enqueued");
+    let leased = claim_one(&*store, "photo");
+    let runtime = runtime();
+    let mut asking = JoinSet::new();
+    gate.close();
+    ask(&mut asking, &runtime, &store, 1);
+    gate.wait_for_one();
+    stage.clock.pass(stage.options.lease_ms + 1);
+    let (mut sweeping, mut renewing) = (JoinSet::new(), JoinSet::new());
+    runtime.block_on(async {
+        let (sweeper, holder) = (store.clone(), store.clone());
+        sweeping.spawn(async move { sweeper.sweep().await });
+        tokio::task::yield_now().await;
+        let lease = (leased.job.id, leased.token);
+        renewing.spawn(async move { holder.renew(vec![lease]).await });
+        tokio::task::yield_now().await;
+    });
+    gate.open();
+    let lost = runtime.block_on(sweeping.join_next()).expect("swept");
+    assert_eq!(lost.expect("it ends").expect("answered"), 0);
+    let gone = runtime.block_on(renewing.join_next()).expect("renewed");
+    assert_eq!(gone.expect("it ends").expect("answered"), []);
     assert!(all(&mut asking, &runtime).iter().all(Result::is_ok));
 }
 

@@ -79,8 +79,7 @@ impl Actor {
         let mut wishes = Vec::new();
         while self.next(inbox, &mut wishes) {
             let now = self.writer.clock.now();
-            // Signs of life that waited here count before leases are looked through.
-            wishes.sort_by_key(|wish| matches!(wish, Wish::Sweep(_)));
+            sweeps_last(&mut wishes);
             for wish in wishes.drain(..) {
                 if let Some(reply) = self.take(wish, now) {
                     return Some(reply);
@@ -293,6 +292,15 @@ impl Actor {
                 self.refusal().unwrap_or(StoreError::Poisoned { cause })
             }
         }
+    }
+}
+
+/// Signs of life that waited here count before leases are looked through.
+fn sweeps_last(wishes: &mut [Wish]) {
+    let is_sweep = |wish: &Wish| matches!(wish, Wish::Sweep(_));
+    // Few batches have one, and none of the others is to be moved about.
+    if wishes.iter().any(is_sweep) {
+        wishes.sort_by_key(is_sweep);
     }
 }
 

@@ -140,7 +140,7 @@ impl HandMade<'_> {
 }
 
 /// The contract's types, as a component imports them.
-const TYPES: &str = r#"
+pub(crate) const TYPES: &str = r#"
   (import "sandhog:job/types@0.1.0" (instance $types
     (type $pair (tuple string string))
     (type $job (record (field "id" string) (field "kind" string) (field "queue" string)
