@@ -15,12 +15,13 @@ mod field;
 mod item;
 mod parse;
 mod pattern;
+pub mod plan;
 mod refused;
 mod schedule;
 mod zone;
 
 pub use field::Field;
-pub use jiff::{Timestamp, civil::DateTime};
+pub use jiff::{SignedDuration, Timestamp, civil::DateTime};
 pub use refused::{Refused, Why};
 pub use schedule::{Pass, Schedule, Slot};
 pub use zone::{Change, UnknownZone, Zone};

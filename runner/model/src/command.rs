@@ -6,6 +6,7 @@ use core::fmt;
 use crate::{
     attempt::Attempt,
     cancel::Asked,
+    cron::CronWish,
     id::{JobId, Token},
     job::{Job, State},
     outcome::Outcome,
@@ -40,6 +41,8 @@ pub enum Command {
     },
     /// Change a job from outside.
     Amend(Amend),
+    /// Change what is known of a schedule, with the job that goes with it.
+    Cron(CronWish),
     /// Forget jobs that ended.
     Prune(Retention),
 }
@@ -127,6 +130,15 @@ pub enum Rejected {
         /// What was wished, as a verb.
         wish: &'static str,
     },
+    /// No such schedule.
+    NoSuchCron(String),
+    /// A schedule is done with this slot already.
+    SlotDone {
+        /// The schedule.
+        name: String,
+        /// The slot.
+        slot: UnixMs,
+    },
     /// A field is out of its range: what, and the range.
     Invalid(String),
 }
@@ -143,6 +155,13 @@ impl fmt::Display for Rejected {
             ),
             Self::WrongState { id, state, wish } => {
                 write!(f, "cannot {wish} job {id}: it is {state}")
+            }
+            Self::NoSuchCron(name) => write!(
+                f,
+                "there is no schedule {name:?} here: `sandhog cron ls` shows those there are"
+            ),
+            Self::SlotDone { name, slot } => {
+                write!(f, "schedule {name:?} is done with its slot at {slot}")
             }
             Self::Invalid(why) => f.write_str(why),
         }

@@ -8,6 +8,7 @@ use crate::{
     attempt::Attempt,
     cancel::Cancellation,
     carried::Carried,
+    cron::CronState,
     id::{JobId, Token},
     job::{Job, Output},
     outcome::Waiting,
@@ -120,6 +121,24 @@ pub enum Event {
     /// All that is known of a job, written anew: no earlier record about it is needed. It changes
     /// nothing when it says what the records before it said.
     Carried(Box<Carried>),
+    /// A schedule is as it is here from now on; the job of a slot is part of the fact.
+    Cron {
+        /// Its name.
+        name: String,
+        /// When.
+        at: UnixMs,
+        /// All that is known of it.
+        state: Box<CronState>,
+        /// The job that its slot, or who asked for it, enqueued.
+        job: Option<Box<Job>>,
+    },
+    /// A schedule is not there any more.
+    CronForgotten {
+        /// Its name.
+        name: String,
+        /// When.
+        at: UnixMs,
+    },
     /// Jobs that ended were forgotten because of their age or number. Dead ones are never among
     /// them.
     Pruned {
@@ -203,19 +222,25 @@ impl Event {
             | Self::Deleted { id, .. }
             | Self::CancelAsked { id, .. }
             | Self::Cancelled { id, .. } => Some(*id),
-            Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
+            Self::Cron { .. }
+            | Self::CronForgotten { .. }
+            | Self::Pruned { .. }
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => None,
         }
     }
 
     /// The job `id` as this fact accepted it, or wrote it anew: on its own, or among the jobs an
-    /// attempt enqueued.
+    /// attempt enqueued, or as that of a schedule.
     #[must_use]
     pub fn accepted(&self, id: JobId) -> Option<&Job> {
         match self {
             Self::Enqueued(job) => Some(&**job).filter(|job| job.id == id),
             Self::Carried(carried) => Some(&carried.job).filter(|job| job.id == id),
             Self::Settled { children, .. } => children.iter().find(|job| job.id == id),
-            Self::Leased { .. }
+            Self::Cron { job, .. } => job.as_deref().filter(|job| job.id == id),
+            Self::CronForgotten { .. }
+            | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }
             | Self::Requeued { .. }
@@ -236,6 +261,8 @@ impl Event {
             Self::Checkpointed { bytes, .. } => Some(bytes),
             Self::Carried(carried) => carried.checkpoint,
             Self::Enqueued(_)
+            | Self::Cron { .. }
+            | Self::CronForgotten { .. }
             | Self::Leased { .. }
             | Self::Settled { .. }
             | Self::Lost { .. }
@@ -254,8 +281,11 @@ impl Event {
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
         let (children, pruned): (&[Job], &[JobId]) = match self {
             Self::Settled { children, .. } => (children, &[]),
+            Self::Cron { job: Some(job), .. } => (core::slice::from_ref(job), &[]),
             Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
+            | Self::Cron { job: None, .. }
+            | Self::CronForgotten { .. }
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }

@@ -6,6 +6,7 @@ use alloc::collections::BTreeSet;
 
 use crate::{
     cancel::Asked,
+    cron,
     event::{Event, Record, RecordAt},
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
@@ -100,6 +101,22 @@ impl Ledger {
             Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
             Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,
             Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
+            Fact::Cron {
+                name,
+                at: on,
+                ref state,
+                ref job,
+            } => {
+                if let Some(job) = job {
+                    self.unknown(job.id)?;
+                    self.accept(job, written(on));
+                }
+                let state = (**state).clone();
+                self.crons.insert(name.into(), cron::Known { state, at });
+            }
+            Fact::CronForgotten { name, .. } => {
+                self.crons.remove(name);
+            }
             Fact::Pruned { ref ids, .. } => self.prune(ids)?,
             Fact::Trimmed {
                 before,

@@ -8,6 +8,7 @@ use alloc::{borrow::Cow, vec::Vec};
 
 use crate::{
     cancel::Asked,
+    cron::CronState,
     event::RecordAt,
     id::{JobId, Token},
     ledger::Status,
@@ -114,6 +115,24 @@ pub enum Fact<'a> {
     },
     /// See [`Event::Carried`](crate::Event::Carried).
     Carried(Anew<'a>),
+    /// See [`Event::Cron`](crate::Event::Cron).
+    Cron {
+        /// Its name.
+        name: &'a str,
+        /// When.
+        at: UnixMs,
+        /// All that is known of it.
+        state: Cow<'a, CronState>,
+        /// The job it enqueued.
+        job: Option<Accepted<'a>>,
+    },
+    /// See [`Event::CronForgotten`](crate::Event::CronForgotten).
+    CronForgotten {
+        /// Its name.
+        name: &'a str,
+        /// When.
+        at: UnixMs,
+    },
     /// See [`Event::Pruned`](crate::Event::Pruned).
     Pruned {
         /// The jobs.
@@ -242,7 +261,11 @@ impl Fact<'_> {
             | Self::Deleted { id, .. }
             | Self::CancelAsked { id, .. }
             | Self::Cancelled { id, .. } => Some(*id),
-            Self::Pruned { .. } | Self::Trimmed { .. } | Self::Merged { .. } => None,
+            Self::Cron { .. }
+            | Self::CronForgotten { .. }
+            | Self::Pruned { .. }
+            | Self::Trimmed { .. }
+            | Self::Merged { .. } => None,
         }
     }
 
@@ -250,8 +273,11 @@ impl Fact<'_> {
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
         let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
             Self::Settled { children, .. } => (children, &[]),
+            Self::Cron { job: Some(job), .. } => (core::slice::from_ref(job), &[]),
             Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
+            | Self::Cron { job: None, .. }
+            | Self::CronForgotten { .. }
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }

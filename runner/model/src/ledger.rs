@@ -1,6 +1,7 @@
 //! The state of every job, built from facts alone.
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
     vec::Vec,
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     cancel::Asked,
     command::{Command, Rejected},
-    decide,
+    cron, decide,
     event::{Event, RecordAt},
     id::{JobId, Token},
     index::{Index, Names, Sorted},
@@ -89,6 +90,8 @@ pub struct Ledger {
     pub(crate) checkpoints: BTreeMap<JobId, RecordAt>,
     /// How the running jobs are asked to end that are.
     pub(crate) asked: BTreeMap<JobId, Asked>,
+    /// Schedules by name.
+    pub(crate) crons: BTreeMap<Box<str>, cron::Known>,
     pub(crate) names: Names,
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
@@ -189,6 +192,7 @@ impl PartialEq for Ledger {
             && self.trimmed == other.trimmed
             && self.awaited == other.awaited
             && self.asked == other.asked
+            && self.crons().eq(other.crons())
             && entries(self) == entries(other)
             && self.index.same(&self.names, &other.index, &other.names)
     }
@@ -404,7 +408,7 @@ mod tests {
         event::Verdict,
         job::{KindDefaults, NewJob, Output},
     };
-    use alloc::{boxed::Box, format};
+    use alloc::format;
 
     /// A runner that once had many jobs of many kinds keeps nothing of them.
     #[test]

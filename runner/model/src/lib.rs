@@ -11,6 +11,7 @@ pub mod cancel;
 pub mod carried;
 pub mod codec;
 pub mod command;
+pub mod cron;
 mod decide;
 pub mod event;
 mod evolve;

@@ -17,6 +17,8 @@ pub const HEADER_BYTES: usize = 64 << 10;
 pub const CANCELLED_BY_BYTES: usize = 256;
 /// Longest reason of someone who calls a job off, in bytes.
 pub const CANCEL_REASON_BYTES: usize = 4 << 10;
+/// Bytes of an entry of a schedule that was added while a runner was up: it is written again with each slot.
+pub const CRON_ENTRY_BYTES: usize = 64 << 10;
 /// Losses a job survives; one more buries it as poison.
 pub const LOSSES: u32 = 3;
 

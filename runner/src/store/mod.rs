@@ -16,6 +16,7 @@ use std::{future::Future, pin::Pin, sync::Arc};
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Rejected, Settlement, State, Token,
     UnixMs,
+    cron::{CronState, CronWish},
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -25,7 +26,8 @@ pub use dead::{
 };
 pub use error::StoreError;
 pub use view::{
-    Amended, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, StoreStats,
+    Amended, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow,
+    StoreStats,
 };
 
 /// An answer that comes once what it says is durable.
@@ -71,6 +73,15 @@ pub struct CalledOff {
     pub lease: Option<Token>,
 }
 
+/// What became of a wish about a schedule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CronDone {
+    /// The schedule as it is now; `None` when it is gone.
+    pub state: Option<CronState>,
+    /// The lease of an attempt that is to end, because a slot cancelled the job before it.
+    pub called_off: Option<(JobId, Token)>,
+}
+
 /// The write side.
 pub trait Store: Inspect {
     /// A new id, larger than every id of this store.
@@ -97,6 +108,8 @@ pub trait Store: Inspect {
     ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>>;
     /// Change a job that no attempt holds; its new state, `None` when it is gone.
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>>;
+    /// Change what is known of a schedule, with the job that goes with it. Durable when answered.
+    fn cron(&self, wish: CronWish) -> Answer<'_, CronDone>;
     /// Change dead letters, each answered for itself.
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
     /// Take in letters of another store: dead jobs of this one from then on. One whose id is here
@@ -124,6 +137,8 @@ pub trait Inspect: Send + Sync + 'static {
     fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>>;
     /// Queues by name.
     fn queues(&self) -> Answer<'_, Vec<QueueRow>>;
+    /// Schedules by name, as far as the log knows them.
+    fn crons(&self) -> Answer<'_, Vec<CronRow>>;
     /// Dead letters, newest first.
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
     /// How many dead letters there are, from a cursor on.

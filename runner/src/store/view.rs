@@ -1,7 +1,8 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
 use sandhog_model::{
-    Attempt, Cancellation, Failure, FailureKind, Job, JobId, Output, Rejected, State, UnixMs,
+    Attempt, Cancellation, Failure, FailureKind, Job, JobId, Output, Rejected, State, Status,
+    UnixMs, cron::CronState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -114,6 +115,17 @@ pub enum Amended {
     Unreadable(LetterName),
     /// The rules refuse it.
     Refused(Rejected),
+}
+
+/// A schedule as the log knows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CronRow {
+    /// Its name.
+    pub name: String,
+    /// What is known of it.
+    pub state: CronState,
+    /// Where its latest job is in its life, while that is known.
+    pub latest: Option<Status>,
 }
 
 /// A queue's jobs by state.

@@ -3,5 +3,6 @@
 mod cases;
 mod hostile;
 mod minutes;
+mod plan;
 mod refused;
 mod shown;

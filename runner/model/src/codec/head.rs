@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 14 |
+//! | 0 | 1 | what kind of fact it is, 1 to 16 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -16,8 +16,8 @@ use alloc::{borrow::Cow, vec::Vec};
 use super::{
     fields::{Fields, Lost, put_count, put_text},
     parts::{
-        SHORTEST_JOB, UNKNOWN, asked, carried, ended, follows, job, put_asked, put_buried,
-        put_carried, put_ended, put_follows, put_job, put_maybe_id,
+        SHORTEST_JOB, UNKNOWN, asked, carried, cron_state, ended, follows, job, put_asked,
+        put_buried, put_carried, put_cron_state, put_ended, put_follows, put_job, put_maybe_id,
     },
 };
 use crate::{
@@ -44,6 +44,8 @@ const TRIMMED: u8 = 11;
 const MERGED: u8 = 12;
 const CANCEL_ASKED: u8 = 13;
 const CANCELLED: u8 = 14;
+const CRON: u8 = 15;
+const CRON_FORGOTTEN: u8 = 16;
 
 const ID_BYTES: usize = 16;
 
@@ -84,6 +86,16 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         ENQUEUED => Fact::Enqueued(job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
+        CRON => Fact::Cron {
+            at: head.instant()?,
+            name: head.text()?,
+            state: Cow::Owned(cron_state(&mut head)?),
+            job: head.maybe(job)?,
+        },
+        CRON_FORGOTTEN => Fact::CronForgotten {
+            at: head.instant()?,
+            name: head.text()?,
+        },
         PRUNED => Fact::Pruned {
             ids: Cow::Owned(head.list(ID_BYTES, Fields::id)?),
             at: head.instant()?,
@@ -118,6 +130,8 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Hastened { .. } => HASTENED,
         Fact::Deleted { .. } => DELETED,
         Fact::Carried(_) => CARRIED,
+        Fact::Cron { .. } => CRON,
+        Fact::CronForgotten { .. } => CRON_FORGOTTEN,
         Fact::Pruned { .. } => PRUNED,
         Fact::Trimmed { .. } => TRIMMED,
         Fact::Merged { .. } => MERGED,
@@ -170,6 +184,24 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
         Fact::Hastened { id, at } | Fact::Deleted { id, at } => put_step(id, None, at, out),
         Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
         Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
+        Fact::Cron {
+            name,
+            at,
+            ref state,
+            ref job,
+        } => {
+            numbers(out, &[at.0]);
+            put_text(out, name)?;
+            put_cron_state(state, out)?;
+            out.push(u8::from(job.is_some()));
+            if let Some(job) = job {
+                put_job(job, out)?;
+            }
+        }
+        Fact::CronForgotten { name, at } => {
+            numbers(out, &[at.0]);
+            put_text(out, name)?;
+        }
         Fact::Pruned { ref ids, at } => {
             put_count(out, ids.len())?;
             ids.iter().for_each(|job| id(out, *job));

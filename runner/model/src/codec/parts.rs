@@ -2,9 +2,13 @@
 
 use alloc::vec::Vec;
 
-use super::fields::{Fields, Lost, put_text};
+use super::{
+    fields::{Fields, Lost, put_count, put_text},
+    record::read,
+};
 use crate::{
     cancel::Asked,
+    cron::CronState,
     fact::{Accepted, Anew, Ended, Follows},
     id::JobId,
     ledger::Status,
@@ -40,6 +44,23 @@ pub(super) fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
         kind: head.text()?,
         queue: head.text()?,
     })
+}
+
+/// All that is known of a schedule, as MessagePack behind its length in four bytes.
+pub(super) fn put_cron_state(state: &CronState, out: &mut Vec<u8>) -> Result<(), Lost> {
+    let start = out.len();
+    put_count(out, 0)?;
+    rmp_serde::encode::write(out, state).map_err(|_| Lost("a schedule that cannot be written"))?;
+    let length = out.len() - start - 4;
+    let length = u32::try_from(length).map_err(|_| Lost("a schedule of more than 4 GiB"))?;
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    Ok(())
+}
+
+pub(super) fn cron_state(head: &mut Fields<'_>) -> Result<CronState, Lost> {
+    let length = head.u32()?;
+    let bytes = head.bytes(length as usize)?;
+    read(bytes).map_err(|_| Lost("a schedule that cannot be read"))
 }
 
 pub(super) fn put_buried(buried: Option<&Ended>, out: &mut Vec<u8>) -> Result<(), Lost> {

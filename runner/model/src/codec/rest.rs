@@ -85,7 +85,9 @@ pub(super) struct CancelRest<'a> {
 impl<'a> From<&'a Event> for Rest<'a> {
     fn from(event: &'a Event) -> Self {
         match event {
-            Event::Enqueued(job) => Self::Enqueued(JobRest::from(&**job)),
+            Event::Enqueued(job) | Event::Cron { job: Some(job), .. } => {
+                Self::Enqueued(JobRest::from(&**job))
+            }
             Event::Checkpointed { bytes, .. } => Self::Checkpointed(bytes),
             Event::Settled {
                 attempt,
@@ -108,7 +110,9 @@ impl<'a> From<&'a Event> for Rest<'a> {
                     reason: cancel.reason.as_deref().map(Cow::Borrowed),
                 })
             }
-            Event::Leased { .. }
+            Event::Cron { job: None, .. }
+            | Event::CronForgotten { .. }
+            | Event::Leased { .. }
             | Event::Lost { buried: None, .. }
             | Event::Requeued { .. }
             | Event::Hastened { .. }
@@ -241,6 +245,24 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             cancel: read::<CancelRest<'_>>(rest)?.join(at, how),
         },
         Fact::Carried(anew) => Event::Carried(Box::new(read::<CarriedRest<'_>>(rest)?.join(&anew))),
+        Fact::Cron {
+            name,
+            at,
+            state,
+            job,
+        } => Event::Cron {
+            name: name.into(),
+            at,
+            state: Box::new(state.into_owned()),
+            job: match job {
+                Some(job) => Some(Box::new(read::<JobRest<'_>>(rest)?.join(&job))),
+                None => None,
+            },
+        },
+        Fact::CronForgotten { name, at } => Event::CronForgotten {
+            name: name.into(),
+            at,
+        },
         Fact::Pruned { ids, at } => Event::Pruned {
             ids: ids.into_owned(),
             at,

@@ -59,7 +59,7 @@ fn retry(ledger: &Ledger, id: JobId, now: Now) -> Result<Vec<Event>, Rejected> {
 }
 
 /// What ended stays as it ended; a job that was called off is so already.
-fn cancelled(
+pub(super) fn cancelled(
     ledger: &Ledger,
     id: JobId,
     cancel: Cancellation,
@@ -80,7 +80,7 @@ fn cancelled(
     }
 }
 
-fn bounded(what: &str, length: usize, most: usize) -> Result<(), Rejected> {
+pub(super) fn bounded(what: &str, length: usize, most: usize) -> Result<(), Rejected> {
     if length > most {
         return Err(Rejected::Invalid(format!(
             "{what} has {length} bytes: at most {most} are kept"

@@ -2,6 +2,7 @@
 
 mod amend;
 mod claim;
+mod cron;
 mod enqueue;
 mod prune;
 mod settle;
@@ -32,6 +33,7 @@ pub(crate) fn decide(
         Command::Settle(report) => settle::settle(ledger, *report, now, entropy),
         Command::Lose { id, token } => settle::lose(ledger, id, token, now),
         Command::Amend(wish) => amend::amend(ledger, wish, now),
+        Command::Cron(wish) => cron::cron(ledger, wish, now),
         Command::Prune(retention) => Ok(prune::prune(ledger, &retention, now)),
     }
 }

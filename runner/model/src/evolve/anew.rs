@@ -51,6 +51,8 @@ impl Ledger {
             | Fact::CancelAsked { .. }
             | Fact::Cancelled { .. }
             | Fact::Carried(_)
+            | Fact::Cron { .. }
+            | Fact::CronForgotten { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => {}

@@ -60,6 +60,18 @@ impl<'a> From<&'a Event> for Fact<'a> {
             } => asked(id, token, cancel),
             Event::Cancelled { id, ref cancel } => cancelled(id, cancel),
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
+            Event::Cron {
+                ref name,
+                at,
+                ref state,
+                ref job,
+            } => Self::Cron {
+                name,
+                at,
+                state: Cow::Borrowed(state),
+                job: job.as_deref().map(Accepted::from),
+            },
+            Event::CronForgotten { ref name, at } => Self::CronForgotten { name, at },
             Event::Pruned { ref ids, at } => Self::Pruned {
                 ids: Cow::Borrowed(ids),
                 at,

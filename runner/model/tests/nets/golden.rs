@@ -82,6 +82,8 @@ fn kind(event: &Event) -> &'static str {
         Event::Merged { .. } => "merged",
         Event::CancelAsked { .. } => "cancel asked",
         Event::Cancelled { .. } => "cancelled",
+        Event::Cron { .. } => "cron",
+        Event::CronForgotten { .. } => "cron forgotten",
     }
 }
 
@@ -118,7 +120,7 @@ fn every_fact_is_among_the_samples_and_begins_its_name() {
             kinds.push(kind);
         }
     }
-    assert_eq!(kinds.len(), 14, "a fact without a sample: {kinds:?}");
+    assert_eq!(kinds.len(), 16, "a fact without a sample: {kinds:?}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use sandhog_model::{
     UnixMs, Waiting,
 };
 
+use sandhog_model::cron::{CronChange, CronWish, DueSlot, Overlap, Span};
+
 use crate::sample::{attempt, cancellation, failed, failure, job, now, output, policy};
 
 /// Where the clock starts, in milliseconds.
@@ -42,6 +44,13 @@ pub(crate) enum Op {
     Lose { job: usize, late: bool },
     /// A change from outside.
     Amend { job: usize, wish: u8 },
+    /// A wish about one of two schedules.
+    Cron {
+        name: u8,
+        change: u8,
+        overlap: u8,
+        step: u64,
+    },
     /// Jobs that ended, forgotten by age and number.
     Prune { age: u64, keep: usize, max: usize },
     /// A job written anew.
@@ -95,6 +104,9 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
         4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
         4 => (job, 0..5_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
+        4 => (0..2_u8, 0..16_u8, 0..4_u8, 0..3_u64).prop_map(
+            |(name, change, overlap, step)| Op::Cron { name, change, overlap, step }
+        ),
         1 => (0..3_000_u64, 0..6_usize, 0..4_usize)
             .prop_map(|(age, keep, max)| Op::Prune { age, keep, max }),
         1 => (0..12_usize).prop_map(|job| Op::Carry { job }),
@@ -197,6 +209,12 @@ impl World {
                     reason: None,
                 },
             }),
+            Op::Cron {
+                name,
+                change,
+                overlap,
+                step,
+            } => self.cron(*name, *change, *overlap, *step),
             Op::Prune { age, keep, max } => Command::Prune(Retention {
                 ended_before: UnixMs(self.now.wall.0.saturating_sub(*age)),
                 keep: *keep,
@@ -222,6 +240,49 @@ impl World {
                 return None;
             }
         })
+    }
+
+    /// Slots are whole seconds, up to two before the clock; mostly the wish is about a slot.
+    fn cron(&mut self, name: u8, change: u8, overlap: u8, step: u64) -> Command {
+        let name = format!("c{name}");
+        let slot = UnixMs((self.now.wall.0 / 1_000).saturating_sub(step) * 1_000);
+        let state = self.ledger.cron(&name).cloned().unwrap_or_default();
+        let after = UnixMs(slot.0 - 1_000 + step * 300);
+        let span = Span { after, upto: slot };
+        let job = self.fresh("k2");
+        let id = job.id;
+        let change = match change {
+            0 => CronChange::Pass(span),
+            1 => CronChange::Trigger(Box::new(job)),
+            2 => CronChange::Pause {
+                by: "ada".into(),
+                reason: None,
+            },
+            3 | 4 => CronChange::Resume,
+            5 => CronChange::Define("entry".into()),
+            6 if overlap == 0 => CronChange::Forget,
+            7 | 8 => CronChange::Release {
+                slot: state.waiting.unwrap_or(slot),
+                job: Box::new(job),
+            },
+            9 | 10 => CronChange::Begin,
+            _ => CronChange::Slot(Box::new(DueSlot {
+                at: slot,
+                done: span,
+                job,
+                overlap: match overlap {
+                    0 => Overlap::Skip,
+                    1 => Overlap::BufferOne,
+                    2 => Overlap::Allow,
+                    _ => Overlap::CancelOther {
+                        by: "cron".into(),
+                        reason: None,
+                    },
+                },
+            })),
+        };
+        self.ids.push(id);
+        Command::Cron(CronWish { name, change })
     }
 
     fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {
@@ -320,6 +381,18 @@ impl World {
             .map(|(id, _)| id)
             .collect();
         old.into_iter().for_each(|id| self.carry(id));
+        let crons = self.ledger.crons_before(before);
+        let crons: Vec<_> = crons
+            .map(|(name, state)| (name.to_owned(), state.clone()))
+            .collect();
+        for (name, state) in crons {
+            self.take_in(Event::Cron {
+                name,
+                at: self.now.wall,
+                state: Box::new(state),
+                job: None,
+            });
+        }
         self.take_in(Event::Trimmed {
             before,
             at: self.now.wall,

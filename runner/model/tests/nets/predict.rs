@@ -9,7 +9,7 @@ use crate::history::policy_of;
 pub(crate) type Wait = (u64, u64);
 
 /// A job as the auditor knows it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Known {
     pub(crate) id: JobId,
     pub(crate) kind: String,

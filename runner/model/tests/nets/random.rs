@@ -146,7 +146,7 @@ proptest! {
                 let expected = match &wish {
                     Command::Claim(request) => Some(claimable(&world.ledger, &request.kinds, request.max)),
                     Command::Enqueue(_) | Command::Checkpoint { .. } | Command::Settle(_)
-                    | Command::Lose { .. } | Command::Amend(_) | Command::Prune(_) => None,
+                    | Command::Lose { .. } | Command::Amend(_) | Command::Cron(_) | Command::Prune(_) => None,
                 };
                 let before = world.ledger.clone();
                 match world.apply(&wish, entropy.wrapping_mul(step as u64 + 1)) {

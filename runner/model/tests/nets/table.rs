@@ -165,7 +165,9 @@ fn brief(event: &Event) -> String {
             format!("asked token={} {cancel:?}", token.0)
         }
         Event::Cancelled { cancel, .. } => format!("cancelled {cancel:?}"),
-        Event::Leased { .. }
+        Event::Cron { .. }
+        | Event::CronForgotten { .. }
+        | Event::Leased { .. }
         | Event::Lost { .. }
         | Event::Requeued { .. }
         | Event::Hastened { .. }

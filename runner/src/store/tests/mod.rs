@@ -5,6 +5,7 @@ mod compact;
 mod compact_faults;
 mod conformance;
 mod crash;
+mod crons;
 mod damage;
 mod dead;
 mod faults;

@@ -218,6 +218,14 @@ impl Actor {
                 let answer = self.amend(wish, now);
                 self.waiting.push(hold(reply, answer));
             }
+            Wish::Cron(wish, reply) => {
+                let answer = self.cron(wish, now);
+                self.waiting.push(hold(reply, answer));
+            }
+            Wish::Crons(reply) => {
+                let (rows, settled) = self.crons();
+                self.answer_look(reply, rows, settled);
+            }
             Wish::Letters(wish) => {
                 let answer = self.take_letters(wish, now);
                 self.waiting.push(answer);

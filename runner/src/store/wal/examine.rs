@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use sandhog_model::{Carried, Event, JobId, RecordAt, Status, Token, codec::FRAME_HEADER_BYTES};
+use sandhog_model::{
+    Carried, Event, JobId, RecordAt, Status, Token, codec::FRAME_HEADER_BYTES, cron::CronState,
+};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -33,6 +35,8 @@ pub(super) struct Examined {
     pub(super) found: Salvaged,
     /// Where each job's records lie.
     pub(super) trails: BTreeMap<JobId, Vec<RecordAt>>,
+    /// Schedules as they were last told of.
+    pub(super) crons: BTreeMap<String, Box<CronState>>,
     pub(super) last_id: Option<JobId>,
     /// The largest token seen or lost.
     pub(super) last_token: Token,
@@ -42,16 +46,24 @@ pub(super) struct Examined {
 /// Read every sound record of a log.
 pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examined, Unsalvaged> {
     let mut trails: BTreeMap<JobId, Vec<RecordAt>> = BTreeMap::new();
+    let mut crons: BTreeMap<String, Box<CronState>> = BTreeMap::new();
     let (mut last_id, mut last_token) = (None, Token::default());
     let found = salvage::salvage(disk, data, log, |at, record| {
         for id in record.event.ids() {
             trails.entry(id).or_default().push(at);
             last_id = last_id.max(Some(id));
         }
-        if let Event::Trimmed { last_id: id, .. } = &record.event {
-            last_id = last_id.max(*id);
-        }
         last_token = last_token.max(token(&record.event));
+        match record.event {
+            Event::Trimmed { last_id: id, .. } => last_id = last_id.max(id),
+            Event::Cron { name, state, .. } => {
+                crons.insert(name, state);
+            }
+            Event::CronForgotten { name, .. } => {
+                crons.remove(&name);
+            }
+            _ => {}
+        }
     })?;
     // Lost leases had tokens too, one each at most.
     let lost = found.holes.iter().map(|hole| {
@@ -64,6 +76,7 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
         log,
         found,
         trails,
+        crons,
         last_id,
         last_token,
     })
@@ -129,6 +142,8 @@ fn token(event: &Event) -> Token {
         Event::Carried(carried) => carried.token,
         Event::Trimmed { last_token, .. } | Event::Merged { last_token, .. } => *last_token,
         Event::Enqueued(_)
+        | Event::Cron { .. }
+        | Event::CronForgotten { .. }
         | Event::Requeued { .. }
         | Event::Hastened { .. }
         | Event::Deleted { .. }

@@ -48,7 +48,9 @@ impl Folded {
     /// Take a fact in. `false` when it cannot be used.
     fn take(&mut self, id: JobId, event: Event) -> bool {
         match event {
-            Event::Enqueued(job) if job.id == id => return self.accept(*job),
+            Event::Enqueued(job) | Event::Cron { job: Some(job), .. } if job.id == id => {
+                return self.accept(*job);
+            }
             Event::Carried(carried) => {
                 let known = self.carried.as_ref().map(|known| known.token);
                 if self.is_gone || known.is_some_and(|token| token > carried.token) {
@@ -171,6 +173,8 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             job.status = waiting(due, false);
         }
         Event::Enqueued(_)
+        | Event::Cron { .. }
+        | Event::CronForgotten { .. }
         | Event::Deleted { .. }
         | Event::Carried(_)
         | Event::Pruned { .. }

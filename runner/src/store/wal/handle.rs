@@ -13,7 +13,7 @@ use std::{
 
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State,
-    Token,
+    Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -27,9 +27,10 @@ use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Amended, Answer, CalledOff, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported,
-        Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
-        PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
+        Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
+        DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
+        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError,
+        StoreStats,
         dead::{BadList, DeadStore},
     },
 };
@@ -228,6 +229,10 @@ impl Store for Wal {
         Box::pin(self.ask(|reply| Wish::Amend(wish, reply)))
     }
 
+    fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
+        Box::pin(self.ask(|reply| Wish::Cron(wish, reply)))
+    }
+
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
         Box::pin(self.ask(move |reply| Wish::Letters(LetterWish::Amend(letters, wish, reply))))
     }
@@ -307,6 +312,10 @@ impl Inspect for Wal {
 
     fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
         Box::pin(self.ask(Wish::Queues))
+    }
+
+    fn crons(&self) -> Answer<'_, Vec<CronRow>> {
+        Box::pin(self.ask(Wish::Crons))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

@@ -176,6 +176,8 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         } => Some(attempt),
         Event::Lost { buried: None, .. }
         | Event::Enqueued(_)
+        | Event::Cron { .. }
+        | Event::CronForgotten { .. }
         | Event::Leased { .. }
         | Event::Checkpointed { .. }
         | Event::Requeued { .. }

@@ -68,6 +68,8 @@ impl Live {
             | Fact::Hastened { .. }
             | Fact::CancelAsked { .. }
             | Fact::Cancelled { .. }
+            | Fact::Cron { .. }
+            | Fact::CronForgotten { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => Vec::new(),
         };
@@ -76,7 +78,9 @@ impl Live {
             self.leave(place);
         }
         match &record.fact {
-            Fact::Enqueued(_) | Fact::Carried(_) => self.arrive(at, 1, bytes),
+            Fact::Enqueued(_) | Fact::Carried(_) | Fact::Cron { job: Some(_), .. } => {
+                self.arrive(at, 1, bytes);
+            }
             Fact::Settled {
                 id,
                 follows,
@@ -101,6 +105,8 @@ impl Live {
             | Fact::Hastened { .. }
             | Fact::CancelAsked { .. }
             | Fact::Cancelled { .. }
+            | Fact::Cron { job: None, .. }
+            | Fact::CronForgotten { .. }
             | Fact::Deleted { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }

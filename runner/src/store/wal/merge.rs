@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sandhog_model::{Event, JobId, Now};
+use sandhog_model::{Event, JobId, Ledger, Now};
 
 use super::{
     carry,
@@ -20,6 +20,7 @@ use super::{
     recovered::Recovered,
     replay, rewrite,
     segments::SegmentFiles,
+    upkeep::cron_as_it_is,
     writer::{Unstaged, WithLetter, Writer},
 };
 use crate::disk::{Disk, DiskError, OpenMode};
@@ -106,6 +107,7 @@ pub(super) fn take_over(
             stage(writer, Event::Carried(Box::new(carried)), now)?;
             jobs += 1;
         }
+        take_over_crons(writer, &other.read.ledger, now)?;
         let merged = Event::Merged {
             log: other.log.to_string(),
             at: now.wall,
@@ -123,6 +125,20 @@ pub(super) fn take_over(
     // Whatever the durability: the others go next.
     writer.sync()?;
     Ok(taken)
+}
+
+/// Schedules that the main log lacks come over as they are. Of those that both know the main one says how
+/// they are, and both what they are done with: a slot gets no second job.
+fn take_over_crons(writer: &mut Writer, other: &Ledger, now: Now) -> Result<(), OpenError> {
+    for (name, theirs) in other.crons() {
+        let known = writer.ledger.cron(name);
+        let mut state = known.unwrap_or(theirs).clone();
+        state.done.join(&theirs.done);
+        if known != Some(&state) {
+            stage(writer, cron_as_it_is(name, &state, now), now)?;
+        }
+    }
+    Ok(())
 }
 
 fn stage(writer: &mut Writer, event: Event, now: Now) -> Result<(), OpenError> {

@@ -276,6 +276,14 @@ fn write(
         }
     }
     if let Some(mut new) = new {
+        for (name, state) in &examined.crons {
+            new.append(Event::Cron {
+                name: name.clone(),
+                at: now,
+                state: state.clone(),
+                job: None,
+            })?;
+        }
         new.append(Event::Trimmed {
             before: sandhog_model::RecordAt(0),
             at: now,

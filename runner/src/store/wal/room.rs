@@ -18,7 +18,9 @@ impl Room {
     /// What a fact is for.
     pub(super) fn of(event: &Event) -> Self {
         match event {
-            Event::Enqueued(_) | Event::Checkpointed { .. } => Self::NewWork,
+            Event::Enqueued(_) | Event::Checkpointed { .. } | Event::Cron { job: Some(_), .. } => {
+                Self::NewWork
+            }
             Event::Leased { .. } | Event::Requeued { .. } | Event::Hastened { .. } => Self::Work,
             Event::Settled { .. }
             | Event::Lost { .. }
@@ -26,6 +28,8 @@ impl Room {
             | Event::CancelAsked { .. }
             | Event::Cancelled { .. }
             | Event::Carried(_)
+            | Event::Cron { job: None, .. }
+            | Event::CronForgotten { .. }
             | Event::Pruned { .. }
             | Event::Trimmed { .. }
             | Event::Merged { .. } => Self::Outcome,

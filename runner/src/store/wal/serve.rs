@@ -2,6 +2,7 @@
 
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
+    cron::CronWish,
 };
 
 use super::{
@@ -9,7 +10,7 @@ use super::{
     views,
     wish::{CallOff, Coming, Known, LeaseRef, Leases, Scanned},
 };
-use crate::store::{CalledOff, JobFilter, QueueRow, StoreError, StoreStats};
+use crate::store::{CalledOff, CronDone, CronRow, JobFilter, QueueRow, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -172,6 +173,38 @@ impl Actor {
         Ok(ids
             .first()
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
+    }
+
+    /// Change a schedule. Whether anything is written or not, what is answered is durable.
+    pub(super) fn cron(&mut self, wish: CronWish, now: Now) -> Result<CronDone, StoreError> {
+        let name = wish.name.clone();
+        let off = self.carry_out(Command::Cron(wish), now)?;
+        self.writer.batch.wants_sync = true;
+        let ledger = &self.writer.ledger;
+        let running = |id: &JobId| {
+            let entry = ledger.get(*id).filter(|entry| entry.asked.is_some())?;
+            Some((*id, entry.token))
+        };
+        Ok(CronDone {
+            state: ledger.cron(&name).cloned(),
+            called_off: off.iter().find_map(running),
+        })
+    }
+
+    /// Every schedule, and whether what is told of them is safe.
+    pub(super) fn crons(&self) -> (Vec<CronRow>, bool) {
+        let settled = self.writer.settled_to().place;
+        let ledger = &self.writer.ledger;
+        let is_settled = ledger.crons_before(settled).count() == ledger.crons().count();
+        let rows = ledger.crons().map(|(name, state)| CronRow {
+            name: name.to_owned(),
+            state: state.clone(),
+            latest: state
+                .latest
+                .and_then(|id| ledger.get(id))
+                .map(|entry| entry.status),
+        });
+        (rows.collect(), is_settled)
     }
 
     pub(super) fn look(&self, ids: &[JobId], now: Now) -> Vec<Known> {

@@ -1,7 +1,7 @@
 //! What the writer does for compaction and retention: it alone says what is needed, writes jobs
 //! anew, says that a part of the log is not needed any more, and forgets jobs that ended.
 
-use sandhog_model::{Command, Event, JobId, Now, Retention, UnixMs};
+use sandhog_model::{Command, Event, JobId, Now, Retention, UnixMs, cron::CronState};
 use tokio::sync::watch;
 
 use super::{
@@ -31,6 +31,16 @@ enum Phase {
     Resting,
     /// It cannot free this segment.
     Stuck(u32),
+}
+
+/// A schedule, told anew as it is.
+pub(super) fn cron_as_it_is(name: &str, state: &CronState, now: Now) -> Event {
+    Event::Cron {
+        name: name.to_owned(),
+        at: now.wall,
+        state: Box::new(state.clone()),
+        job: None,
+    }
 }
 
 /// What is looked after between the batches.
@@ -240,8 +250,19 @@ impl Actor {
                 why: format!("{weighed} jobs were found in the log and {there} are known"),
             });
         }
+        let place = layout::place(before, 0);
+        let crons: Vec<Event> = writer
+            .ledger
+            .crons_before(place)
+            .map(|(name, state)| cron_as_it_is(name, state, now))
+            .collect();
+        for cron in crons {
+            let staged = self.writer.stage(cron, WithLetter::IsThere, now);
+            staged.map_err(|unstaged| self.unstaged(unstaged))?;
+        }
+        let writer = &mut self.writer;
         let trimmed = Event::Trimmed {
-            before: layout::place(before, 0),
+            before: place,
             at: now.wall,
             last_id: writer.ledger.last_id(),
             last_token: writer.ledger.last_token(),

@@ -2,13 +2,13 @@
 
 use sandhog_model::{
     Amend, Cancellation, Carried, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected,
-    Settlement, State, Token, UnixMs,
+    Settlement, State, Token, UnixMs, cron::CronWish,
 };
 use tokio::sync::oneshot;
 
 use crate::store::{
-    Amended, CalledOff, DeadWish, Imported, JobFilter, LetterBounds, LetterRef, Purged, QueueRow,
-    StoreError, StoreStats, frames,
+    Amended, CalledOff, CronDone, CronRow, DeadWish, Imported, JobFilter, LetterBounds, LetterRef,
+    Purged, QueueRow, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -99,6 +99,8 @@ pub(super) enum Wish {
     Sweep(Reply<usize>),
     CallOff(CallOff),
     Amend(Amend, Reply<Option<State>>),
+    Cron(CronWish, Reply<CronDone>),
+    Crons(Reply<Vec<CronRow>>),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),
     Scan {

@@ -306,6 +306,8 @@ impl Writer {
             Event::Settled { .. }
             | Event::Lost { .. }
             | Event::Enqueued(_)
+            | Event::Cron { .. }
+            | Event::CronForgotten { .. }
             | Event::Leased { .. }
             | Event::Checkpointed { .. }
             | Event::Requeued { .. }
@@ -356,7 +358,11 @@ impl Batch {
             Event::Leased { .. } | Event::Pruned { .. } => {}
             Event::Carried(_) | Event::Merged { .. } => self.wants_sync = true,
             Event::Trimmed { .. } => self.must_sync = true,
-            Event::Enqueued(_) | Event::Hastened { .. } | Event::Lost { .. } => {
+            Event::Cron { job: None, .. } | Event::CronForgotten { .. } => self.wants_sync = true,
+            Event::Enqueued(_)
+            | Event::Cron { job: Some(_), .. }
+            | Event::Hastened { .. }
+            | Event::Lost { .. } => {
                 self.wants_sync = true;
                 self.readied = true;
             }

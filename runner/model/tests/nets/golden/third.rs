@@ -1,9 +1,12 @@
 //! Samples of what came within format 3.
 
-use sandhog_model::{Asked, Cancellation, Carried, Event, FailureKind, Record, Status, Verdict};
+use sandhog_model::{
+    Asked, Cancellation, Carried, Event, FailureKind, Job, Record, Status, UnixMs, Verdict,
+    cron::{CronState, Done, Paused, Span},
+};
 
 use super::{
-    first::{AT, ID, TOKEN, bare_attempt, failed, named, settled},
+    first::{AT, ID, TOKEN, bare, bare_attempt, failed, named, settled},
     second::carried,
 };
 
@@ -13,6 +16,26 @@ fn cancellation(how: Asked, reason: Option<&str>) -> Cancellation {
         at: AT,
         by: "ada".into(),
         reason: reason.map(str::to_owned),
+    }
+}
+
+fn cron_state() -> CronState {
+    let mut done = Done::default();
+    for at in [1_000, 5_000] {
+        let (after, upto) = (UnixMs(at), UnixMs(at + 500));
+        done.add(Span { after, upto });
+    }
+    CronState {
+        done,
+        slot: Some(UnixMs(5_500)),
+        latest: Some(ID),
+        waiting: Some(UnixMs(5_500)),
+        paused: Some(Paused {
+            at: AT,
+            by: "ada".into(),
+            reason: Some("too many".into()),
+        }),
+        entry: Some("{}".into()),
     }
 }
 
@@ -33,6 +56,12 @@ pub(super) fn records() -> Vec<(String, Record)> {
             ..carried(status)
         }))
     };
+    let cron = |state, job: Option<Job>| Event::Cron {
+        name: "nightly".into(),
+        at: AT,
+        state: Box::new(state),
+        job: job.map(Box::new),
+    };
     let running = Status::Running { since: AT };
     let ended = |attempt| settled(attempt, Verdict::Cancelled, Vec::new());
     vec![
@@ -50,6 +79,15 @@ pub(super) fn records() -> Vec<(String, Record)> {
         named(
             "carried, called off",
             anew(Status::Cancelled(AT), Asked::Cancel),
+        ),
+        named("cron, begun", cron(CronState::default(), None)),
+        named("cron, all that it can be", cron(cron_state(), Some(bare()))),
+        named(
+            "cron forgotten",
+            Event::CronForgotten {
+                name: "nightly".into(),
+                at: AT,
+            },
         ),
     ]
 }
