@@ -18,6 +18,7 @@ mod quarantine;
 mod reload;
 mod retention;
 mod retry;
+mod schedules;
 mod space;
 mod swap;
 mod syscalls;

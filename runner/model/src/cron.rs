@@ -136,6 +136,15 @@ impl Ledger {
         self.crons.get(name).map(|known| &known.state)
     }
 
+    pub(crate) fn know_cron(&mut self, name: &str, state: &CronState, at: RecordAt) {
+        let state = state.clone();
+        self.crons.insert(name.into(), Known { state, at });
+    }
+
+    pub(crate) fn forget_cron(&mut self, name: &str) {
+        self.crons.remove(name);
+    }
+
     /// Every schedule, by name.
     pub fn crons(&self) -> impl Iterator<Item = (&str, &CronState)> {
         self.crons

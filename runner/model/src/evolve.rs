@@ -1,12 +1,11 @@
 //! Taking facts in. Total: what it refuses, no sound log contains, and then nothing has changed.
 
 mod anew;
+mod off;
 
 use alloc::collections::BTreeSet;
 
 use crate::{
-    cancel::Asked,
-    cron,
     event::{Event, Record, RecordAt},
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
@@ -63,13 +62,7 @@ impl Ledger {
                 self.accept(job, written(job.enqueued_at));
             }
             Fact::Leased { id, token, at: on } => self.lease(id, token, written(on))?,
-            Fact::Checkpointed { id, token, .. } => {
-                self.held(id, token)?;
-                if let Some(slot) = self.entries.get_mut(&id) {
-                    slot.latest = at;
-                }
-                self.keep_checkpoint(id, Some(at));
-            }
+            Fact::Checkpointed { id, token, .. } => self.checkpoint(id, token, at)?,
             Fact::Settled {
                 id,
                 ref attempt,
@@ -111,12 +104,9 @@ impl Ledger {
                     self.unknown(job.id)?;
                     self.accept(job, written(on));
                 }
-                let state = (**state).clone();
-                self.crons.insert(name.into(), cron::Known { state, at });
+                self.know_cron(name, state, at);
             }
-            Fact::CronForgotten { name, .. } => {
-                self.crons.remove(name);
-            }
+            Fact::CronForgotten { name, .. } => self.forget_cron(name),
             Fact::Pruned { ref ids, .. } => self.prune(ids)?,
             Fact::Trimmed {
                 before,
@@ -143,6 +133,15 @@ impl Ledger {
             slot.latest = written.at;
             self.index.insert(id, slot, written.on, written.mono);
         }
+    }
+
+    fn checkpoint(&mut self, id: JobId, token: Token, at: RecordAt) -> Result<(), Unsound> {
+        self.held(id, token)?;
+        if let Some(slot) = self.entries.get_mut(&id) {
+            slot.latest = at;
+        }
+        self.keep_checkpoint(id, Some(at));
+        Ok(())
     }
 
     /// Remember where a job's checkpoint is, or forget it.
@@ -334,33 +333,6 @@ impl Ledger {
                 due: due.min(written.on),
                 backoff: false,
             });
-        });
-        Ok(())
-    }
-
-    /// The attempt that runs is to end. Its place in every order stays as it is.
-    fn ask_to_end(
-        &mut self,
-        id: JobId,
-        token: Token,
-        how: Asked,
-        at: RecordAt,
-    ) -> Result<(), Unsound> {
-        self.held(id, token)?;
-        if let Some(slot) = self.entries.get_mut(&id) {
-            slot.latest = at;
-        }
-        let asked = self.asked.entry(id).or_insert(how);
-        *asked = how.max(*asked);
-        Ok(())
-    }
-
-    fn cancel(&mut self, id: JobId, written: Written) -> Result<(), Unsound> {
-        let Status::Waiting { .. } = self.known(id)?.status() else {
-            return refuse(id, "it is cancelled while it does not wait");
-        };
-        self.change(id, written, |slot| {
-            slot.set_status(Status::Cancelled(written.on));
         });
         Ok(())
     }

@@ -90,7 +90,6 @@ pub struct Ledger {
     pub(crate) checkpoints: BTreeMap<JobId, RecordAt>,
     /// How the running jobs are asked to end that are.
     pub(crate) asked: BTreeMap<JobId, Asked>,
-    /// Schedules by name.
     pub(crate) crons: BTreeMap<Box<str>, cron::Known>,
     pub(crate) names: Names,
     pub(crate) index: Index,
@@ -191,8 +190,7 @@ impl PartialEq for Ledger {
             && self.first == other.first
             && self.trimmed == other.trimmed
             && self.awaited == other.awaited
-            && self.asked == other.asked
-            && self.crons().eq(other.crons())
+            && (self.asked == other.asked && self.crons().eq(other.crons()))
             && entries(self) == entries(other)
             && self.index.same(&self.names, &other.index, &other.names)
     }

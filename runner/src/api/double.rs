@@ -1,5 +1,6 @@
 //! A store and an engine that keep jobs in a map, for the tests of the doors.
 
+mod crons;
 mod dead;
 mod desk;
 mod engine;
@@ -13,8 +14,8 @@ use std::{
 
 use sandhog_model::{
     Amend, Attempt, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId,
-    KindDefaults, Letter, LogLevel, LogLine, LogSource, Output, Rejected, Settlement, State, Token,
-    TrapKind, UnixMs,
+    KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, Rejected, Settlement,
+    State, Token, TrapKind, UnixMs, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -25,9 +26,10 @@ use crate::{
     engine::Running,
     plugin::PluginDesk,
     store::{
-        Amended, Answer, CalledOff, Claimed, DeadCount, DeadFilter, DeadRow, DeadWish, Imported,
-        Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds, LetterName, LetterRef, Page,
-        PageRequest, Purged, QueueRow, RawLetter, Store, StoreError, StoreStats,
+        Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
+        DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
+        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError,
+        StoreStats,
     },
 };
 
@@ -43,6 +45,8 @@ struct Inner {
     jobs: BTreeMap<JobId, JobView>,
     full: bool,
     broken: Option<(u64, Vec<u8>)>,
+    /// Knows the schedules alone.
+    crons: Ledger,
 }
 
 /// A failed attempt as a trap leaves it, with text that must not reach a terminal as it is.
@@ -91,6 +95,7 @@ impl Double {
             running: running.then(|| Arc::new(Engine) as Arc<dyn Running>),
             desk: running.then(|| Arc::new(desk::Shelf::default()) as Arc<dyn PluginDesk>),
             defaults: Arc::new(|_| KindDefaults::default()),
+            crons: Arc::new(crons::book()),
             clock: Arc::new(SystemClock::default()),
             payload_bytes: 1 << 20,
             version: "0.0.0-test",
@@ -195,6 +200,10 @@ impl Inspect for Double {
             rows.into_iter().map(|view| view.row).collect(),
             &page,
         )))
+    }
+
+    fn crons(&self) -> Answer<'_, Vec<CronRow>> {
+        now(Ok(self.cron_rows()))
     }
 
     fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
@@ -333,6 +342,10 @@ impl Store for Double {
 
     fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
         now(self.change(wish).map_err(StoreError::from))
+    }
+
+    fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
+        now(self.change_cron(wish))
     }
 
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {

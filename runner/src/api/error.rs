@@ -79,8 +79,8 @@ impl ApiError {
 impl From<Rejected> for ApiError {
     fn from(rejected: Rejected) -> Self {
         let code = match &rejected {
-            Rejected::NoSuchJob(_) => ErrorCode::NotFound,
-            Rejected::WrongState { .. } => ErrorCode::WrongState,
+            Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) => ErrorCode::NotFound,
+            Rejected::WrongState { .. } | Rejected::SlotDone { .. } => ErrorCode::WrongState,
             Rejected::IdTaken(_) | Rejected::Invalid(_) => ErrorCode::Invalid,
             // Only a worker's report is fenced, and none comes in through here.
             Rejected::Fenced { .. } => ErrorCode::WrongState,

@@ -1,5 +1,6 @@
 //! What each request does. The socket and the offline path both come through here.
 
+mod cron;
 mod dead;
 mod plugin;
 mod waiting;
@@ -53,6 +54,8 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
         Request::Queues => queues(ctx).await,
+        Request::Crons => cron::list(ctx).await,
+        Request::ActOnCron { name, act } => cron::act(ctx, name, act).await,
         Request::Dead { filter, page } => dead::list(ctx, filter, page).await,
         Request::CountDead { filter, cursor } => dead::count(ctx, filter, cursor).await,
         Request::Letter { id, logs } => dead::letter(ctx, id, logs).await,

@@ -16,14 +16,22 @@ use std::sync::Arc;
 
 use sandhog_model::KindDefaults;
 
-use crate::{clock::Clock, engine::Running, plugin::PluginDesk, store::Store};
+use crate::{
+    clock::Clock,
+    engine::{CronBook, Running},
+    plugin::PluginDesk,
+    store::Store,
+};
 
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::FRAME_BYTES;
 pub use handle::handle;
-pub use request::{JOBS_PER_ENQUEUE, Request, WAIT_MS};
-pub use response::{AttemptLogs, Plugins, Pong, QueueView, Response, RunnerStats, Stats, Waited};
+pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS};
+pub use response::{
+    ActedOnCron, AttemptLogs, CronDoes, CronView, Plugins, Pong, QueueView, Response, RunnerStats,
+    Stats, Waited,
+};
 pub use serve::{BindError, Handle, Options, Server};
 
 /// The socket's file name in the data directory.
@@ -40,6 +48,8 @@ pub struct Ctx {
     pub desk: Option<Arc<dyn PluginDesk>>,
     /// What the operator and the handler say of a kind.
     pub defaults: Arc<dyn Fn(&str) -> KindDefaults + Send + Sync>,
+    /// What the schedules are to do.
+    pub crons: Arc<CronBook>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
     /// Largest payload of a job, in bytes.

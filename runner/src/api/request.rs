@@ -13,6 +13,29 @@ pub const JOBS_PER_ENQUEUE: usize = 500;
 /// Longest wait of one [`Request::Wait`], in milliseconds.
 pub const WAIT_MS: u64 = 2_000;
 
+/// What to do with a schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CronAct {
+    /// Give its slots no jobs.
+    Pause {
+        /// Who asks, as they call themselves.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Give its slots jobs again, from now on.
+    Resume,
+    /// Enqueue its job now, outside of every slot.
+    Trigger,
+    /// Have it do this from now on.
+    Add {
+        /// Its entry, as a table of the settings has it.
+        entry: String,
+    },
+    /// Take away what was added.
+    Remove,
+}
+
 /// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -67,6 +90,15 @@ pub enum Request {
     },
     /// Queues by name.
     Queues,
+    /// Schedules by name.
+    Crons,
+    /// Change a schedule, or have it run now.
+    ActOnCron {
+        /// Its name.
+        name: String,
+        /// What to do.
+        act: CronAct,
+    },
     /// Dead letters, newest first.
     Dead {
         /// Which.

@@ -1,6 +1,6 @@
 //! What is answered.
 
-use sandhog_model::{JobId, Letter, LogLine, State};
+use sandhog_model::{JobId, Letter, LogLine, State, UnixMs, cron::CronState};
 use serde::{Deserialize, Serialize};
 
 use super::ApiError;
@@ -12,6 +12,47 @@ use crate::{
         RawLetter, StoreStats,
     },
 };
+
+/// A schedule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CronView {
+    /// Its name.
+    pub name: String,
+    /// What it is to do; `None` when that cannot be read.
+    pub does: Option<CronDoes>,
+    /// Why what it is to do cannot be read.
+    pub fault: Option<String>,
+    /// Whether it was added while a runner was up; else it stands in the settings.
+    pub is_added: bool,
+    /// Its next slot; `None` while it is paused.
+    pub next: Option<UnixMs>,
+    /// What the log knows of it.
+    pub state: CronState,
+    /// The state of its latest job, while that is known.
+    pub latest: Option<State>,
+}
+
+/// What a schedule is to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CronDoes {
+    /// Its expression.
+    pub schedule: String,
+    /// The zone whose clocks count.
+    pub zone: String,
+    /// The kind of its jobs.
+    pub kind: String,
+    /// Their queue, when it names one.
+    pub queue: Option<String>,
+}
+
+/// What became of a change of a schedule.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActedOnCron {
+    /// The schedule; `None` when it is gone.
+    pub view: Option<CronView>,
+    /// The job that was enqueued.
+    pub job: Option<JobId>,
+}
 
 /// A response; each request has one of the same name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +76,10 @@ pub enum Response {
     Waited(Box<Waited>),
     /// Queues.
     Queues(Vec<QueueView>),
+    /// Schedules.
+    Crons(Vec<CronView>),
+    /// The schedule as it is after that, and the job that was enqueued.
+    ActedOnCron(Box<ActedOnCron>),
     /// Dead letters.
     Dead(Page<DeadRow>),
     /// How many dead letters there are.

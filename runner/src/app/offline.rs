@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{settings::Operator, wal_options};
+use super::{
+    settings::{Operator, book},
+    wal_options,
+};
 use crate::{
     api::Ctx,
     cli::OpenError,
@@ -49,6 +52,7 @@ pub(super) fn context(
         running,
         desk: None,
         defaults: Arc::new(move |kind| door_defaults(&operator, &catalog(kind), kind)),
+        crons: Arc::new(book(config)),
         clock: Arc::new(SystemClock::default()),
         payload_bytes: usize::try_from(config.limits.payload).unwrap_or(usize::MAX),
         version: env!("CARGO_PKG_VERSION"),

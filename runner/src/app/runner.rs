@@ -9,13 +9,16 @@ use super::{
     logging, machine, offline::context, outside, registry_options, sandbox_options,
     signals::StopSignals,
 };
-use super::{settings::Operator, wal_options};
+use super::{
+    settings::{Operator, book},
+    wal_options,
+};
 use crate::{
     api,
     clock::SystemClock,
     config::Config,
-    engine::{Engine, EngineOptions, EngineParts, Running},
-    plugin::{Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
+    engine::{CronBook, Engine, EngineOptions, EngineParts, Running},
+    plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
         Store,
         wal::{self, Wal},
@@ -65,7 +68,8 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let registry = Arc::new(registry);
-    let engine = start_engine(config, &store, &registry).await?;
+    let crons = Arc::new(book(config));
+    let engine = start_engine(config, &store, &registry, &crons).await?;
 
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();
@@ -74,20 +78,9 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         offered.catalog()
     });
     ctx.desk = Some(registry.clone());
+    ctx.crons = crons;
     let serving = tokio::spawn(server.run(ctx));
-    tracing::info!(
-        data = %config.runner.data.display(),
-        plugins = %config.runner.plugins.display(),
-        kinds = registry.catalog().kinds().len(),
-        workers = config.runner.workers,
-        slots = config.runner.slots,
-        pid = std::process::id(),
-        "ready"
-    );
-    if registry.catalog().plugins.is_empty() {
-        let folder = config.runner.plugins.display();
-        tracing::warn!("no plugin is served: drop NAME.wasm files into {folder}");
-    }
+    tell_ready(config, &registry.catalog());
 
     let broken = tokio::select! {
         signal = signals.next() => {
@@ -123,6 +116,22 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+fn tell_ready(config: &Config, catalog: &Catalog) {
+    tracing::info!(
+        data = %config.runner.data.display(),
+        plugins = %config.runner.plugins.display(),
+        kinds = catalog.kinds().len(),
+        workers = config.runner.workers,
+        slots = config.runner.slots,
+        pid = std::process::id(),
+        "ready"
+    );
+    if catalog.plugins.is_empty() {
+        let folder = config.runner.plugins.display();
+        tracing::warn!("no plugin is served: drop NAME.wasm files into {folder}");
+    }
 }
 
 fn open_store(config: &Config) -> anyhow::Result<Arc<Wal>> {
@@ -172,14 +181,8 @@ async fn start_engine(
     config: &Config,
     store: &Arc<Wal>,
     registry: &Arc<Registry>,
+    crons: &Arc<CronBook>,
 ) -> anyhow::Result<Arc<Engine>> {
-    if !config.cron.is_empty() {
-        let count = config.cron.len();
-        tracing::warn!(
-            count,
-            "the settings have schedules, which this version checks and does not run"
-        );
-    }
     let hosts = WasmHostFactory::new(sandbox_options(config));
     let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
     let hosts = hosts.reaching(outside(config, Some(clear_scratch(config)?)));
@@ -196,6 +199,7 @@ async fn start_engine(
         plugins: registry.clone(),
         hosts: Arc::new(hosts),
         settings: Arc::new(Operator(config.clone())),
+        crons: crons.clone(),
         clock: Arc::new(SystemClock::default()),
     };
     Ok(Engine::start(options, parts).await?)

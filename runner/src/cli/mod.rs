@@ -24,6 +24,7 @@ mod shapes;
 mod stats;
 mod text;
 mod when;
+mod who;
 
 use std::{
     ffi::OsString,

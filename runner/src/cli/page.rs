@@ -15,7 +15,7 @@ else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative 
 is shown with control characters written out, so that it cannot give orders to a terminal.
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
-directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`.
+directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead` and `cron`.
 `enqueue --wait` and `plugin show|rollback|quarantine|release` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|check|run` never do; `log repair` needs that none is up.
 

@@ -131,7 +131,7 @@ named!(CatchUp, None => "none", Latest => "latest", All => "all");
 /// The tables.
 pub(super) const CRON: Named<CronSettings> = Named {
     name: "cron",
-    says: "A schedule, and the job that each of its slots enqueues. The syntax, and what happens when clocks are set, is in [cron.md](cron.md); `sandhog cron next` shows the slots of an expression. This version checks schedules and shows them, and does not run them yet; a runner says so at its start.",
+    says: "A schedule, and the job that each of its slots enqueues. The syntax, and what happens when clocks are set, is in [cron.md](cron.md); `sandhog cron next` shows the slots of an expression.",
     must: &["schedule", "kind"],
     keys: &[
         key!(

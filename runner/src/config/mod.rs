@@ -20,7 +20,7 @@ pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
-pub use read::{DEFAULT_FILE, Overrides, load, parse};
+pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
 
 /// Every setting, checked.
 #[derive(Debug, Clone, PartialEq)]

@@ -16,9 +16,9 @@ use toml::{
 use super::{
     Config, ConfigError, Refusal,
     capabilities::{PLUGINS, SECRETS},
-    cron::CRON,
+    cron::{CRON, CronSettings},
     keys::{KIND, Key, Named, TABLES},
-    value::{Form, Value, is_name},
+    value::{Form, Value, is_name, quote},
 };
 
 /// The file that is read when none is named, if it is there.
@@ -137,6 +137,14 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
     Err(ConfigError::Refused {
         refusals: reader.refusals.into_iter().map(|(_, one)| one).collect(),
     })
+}
+
+/// Read the entry of one schedule, as its table has it.
+pub fn parse_cron(name: &str, entry: &str) -> Result<CronSettings, ConfigError> {
+    let path = PathBuf::from(format!("schedule {name}"));
+    let mut config = parse(&path, &format!("[cron.{}] {entry}", quote(name)))?;
+    let read = config.cron.remove(name);
+    Ok(read.unwrap_or_default())
 }
 
 /// Walks a parsed file and notes what is wrong.

@@ -6,9 +6,10 @@ use std::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use sandhog_model::{Cancellation, JobId, Token};
+use sandhog_model::{Asked, Cancellation, JobId, Token};
 
 use super::view::WorkerRow;
 use crate::plugin::{Live, LiveView};
@@ -25,6 +26,31 @@ struct Attempts {
     held: BTreeMap<(JobId, Token), Held>,
     /// What was called off between its lease and its start.
     early: BTreeMap<(JobId, Token), Cancellation>,
+}
+
+/// How attempts are ended whose jobs were called off.
+#[derive(Debug, Clone)]
+pub(super) struct CallingOff {
+    pub(super) live: Arc<LiveTable>,
+    /// How long a handler may go on that was asked to end.
+    pub(super) grace: Duration,
+}
+
+impl CallingOff {
+    /// End the attempt of a lease: a kill at once, else after the grace. Call on a tokio runtime.
+    pub(super) fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation) {
+        let how = cancel.how;
+        let is_there = self.live.call_off(id, lease, cancel);
+        if how == Asked::Kill && is_there {
+            return;
+        }
+        let Self { live, grace } = self.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(grace).await;
+            live.interrupt(id, lease);
+            live.forget_early(id, lease);
+        });
+    }
 }
 
 /// One attempt that runs now.

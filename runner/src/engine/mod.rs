@@ -8,6 +8,7 @@
 //! [`HostFactory`]: crate::plugin::HostFactory
 
 mod budget;
+mod cron;
 mod lease;
 mod live;
 mod run;
@@ -24,6 +25,7 @@ use sandhog_model::{Cancellation, JobId, Token};
 
 use crate::plugin::{Catalog, LiveView};
 
+pub use cron::{CRON_HEADER, CronBook, CronEntry, CronOverlap, ReadEntry, SLOT_HEADER};
 pub use services::complete;
 pub use settings::{KindRule, Settings, door_defaults};
 pub use start::{Engine, EngineOptions, EngineParts, StartError};

@@ -2,14 +2,15 @@
 
 use std::{sync::Arc, thread, time::Duration};
 
-use sandhog_model::{Asked, Cancellation, JobId, Token};
+use sandhog_model::{Cancellation, JobId, Token};
 use tokio::sync::{oneshot, watch};
 
 use super::{
     MemoryUse, Running,
     budget::Budget,
+    cron::{Clockwork, CronBook},
     lease::Heartbeat,
-    live::{LiveTable, WorkerCount},
+    live::{CallingOff, LiveTable, WorkerCount},
     run::RunContext,
     services::EngineServices,
     settings::Settings,
@@ -50,6 +51,8 @@ pub struct EngineParts {
     pub hosts: Arc<dyn HostFactory>,
     /// The operator's settings.
     pub settings: Arc<dyn Settings>,
+    /// The schedules.
+    pub crons: Arc<CronBook>,
     /// The clocks.
     pub clock: Arc<dyn Clock>,
 }
@@ -113,6 +116,15 @@ impl Engine {
                 .add_worker(number, &parts, ended_count.clone())
                 .await?;
         }
+        let clockwork = Clockwork {
+            store: parts.store.clone(),
+            plugins: parts.plugins,
+            settings: parts.settings,
+            clock: parts.clock.clone(),
+            book: parts.crons,
+            calling_off: engine.calling_off(),
+        };
+        tokio::spawn(clockwork.run(engine.phase.subscribe()));
         let heartbeat = Heartbeat {
             store: parts.store,
             live,
@@ -175,6 +187,13 @@ impl Engine {
             })
     }
 
+    fn calling_off(&self) -> CallingOff {
+        CallingOff {
+            live: self.live.clone(),
+            grace: self.options.cancel_grace,
+        }
+    }
+
     /// Resolves when a worker thread is gone although nobody asked it to stop.
     pub async fn worker_lost(&self) {
         let mut ended = self.ended.clone();
@@ -213,17 +232,7 @@ impl Running for Engine {
     }
 
     fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation) {
-        let how = cancel.how;
-        let is_there = self.live.call_off(id, lease, cancel);
-        if how == Asked::Kill && is_there {
-            return;
-        }
-        let (live, grace) = (self.live.clone(), self.options.cancel_grace);
-        tokio::spawn(async move {
-            tokio::time::sleep(grace).await;
-            live.interrupt(id, lease);
-            live.forget_early(id, lease);
-        });
+        self.calling_off().call_off(id, lease, cancel);
     }
 
     fn workers(&self) -> Vec<WorkerRow> {

@@ -142,16 +142,12 @@ fn kind(fact: &Fact<'_>) -> u8 {
 
 fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     let id = |out: &mut Vec<u8>, id: JobId| out.extend_from_slice(&id.0.to_le_bytes());
-    let numbers = |out: &mut Vec<u8>, numbers: &[u64]| {
-        let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
-        out.extend(bytes);
-    };
     match *fact {
         Fact::Enqueued(ref job) => put_job(job, out)?,
         Fact::Carried(ref anew) => put_carried(anew, out)?,
         Fact::Leased { id: job, token, at } | Fact::Checkpointed { id: job, token, at } => {
             id(out, job);
-            numbers(out, &[token.0, at.0]);
+            put_numbers(out, &[token.0, at.0]);
         }
         Fact::Settled {
             id: job,
@@ -169,7 +165,7 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             buried,
         } => {
             id(out, job);
-            numbers(out, &[token.0, at.0]);
+            put_numbers(out, &[token.0, at.0]);
             put_buried(buried.as_ref(), out)?;
         }
         Fact::Requeued {
@@ -178,42 +174,33 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             from_dead,
         } => {
             id(out, job);
-            numbers(out, &[at.0]);
+            put_numbers(out, &[at.0]);
             out.push(u8::from(from_dead));
         }
         Fact::Hastened { id, at } | Fact::Deleted { id, at } => put_step(id, None, at, out),
         Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
         Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
-        Fact::Cron {
-            name,
-            at,
-            ref state,
-            ref job,
-        } => {
-            numbers(out, &[at.0]);
-            put_text(out, name)?;
-            put_cron_state(state, out)?;
-            out.push(u8::from(job.is_some()));
-            if let Some(job) = job {
-                put_job(job, out)?;
-            }
-        }
-        Fact::CronForgotten { name, at } => {
-            numbers(out, &[at.0]);
-            put_text(out, name)?;
-        }
+        Fact::Cron { .. } | Fact::CronForgotten { .. } => put_cron(fact, out)?,
+        Fact::Trimmed { .. } | Fact::Merged { .. } => put_of_log(fact, out)?,
         Fact::Pruned { ref ids, at } => {
             put_count(out, ids.len())?;
             ids.iter().for_each(|job| id(out, *job));
-            numbers(out, &[at.0]);
+            put_numbers(out, &[at.0]);
         }
+    }
+    Ok(())
+}
+
+/// The facts about the log itself.
+fn put_of_log(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    match *fact {
         Fact::Trimmed {
             before,
             at,
             last_id,
             last_token,
         } => {
-            numbers(out, &[before.0, at.0, last_token.0]);
+            put_numbers(out, &[before.0, at.0, last_token.0]);
             put_maybe_id(last_id, out);
         }
         Fact::Merged {
@@ -221,11 +208,39 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             at,
             last_token,
         } => {
-            numbers(out, &[at.0, last_token.0]);
+            put_numbers(out, &[at.0, last_token.0]);
             put_text(out, log)?;
         }
+        _ => {}
     }
     Ok(())
+}
+
+/// The facts about schedules.
+fn put_cron(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    match *fact {
+        Fact::Cron {
+            name,
+            at,
+            ref state,
+            ref job,
+        } => {
+            put_numbers(out, &[at.0]);
+            put_text(out, name)?;
+            put_cron_state(state, out)?;
+            out.push(u8::from(job.is_some()));
+            job.iter().try_for_each(|job| put_job(job, out))
+        }
+        Fact::CronForgotten { name, at } => {
+            put_numbers(out, &[at.0]);
+            put_text(out, name)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
+    out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
 }
 
 fn put_step(id: JobId, token: Option<Token>, at: UnixMs, out: &mut Vec<u8>) {

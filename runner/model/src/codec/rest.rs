@@ -16,6 +16,7 @@ use crate::{
     attempt::Attempt,
     cancel::{Asked, Cancellation},
     carried::Carried,
+    cron::CronState,
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
     id::JobId,
@@ -227,10 +228,7 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             id,
             token,
             at,
-            buried: match buried {
-                Some(_) => Some(Box::new(read(rest)?)),
-                None => None,
-            },
+            buried: buried.map(|_| read(rest)).transpose()?.map(Box::new),
         },
         Fact::Requeued { id, at, from_dead } => Event::Requeued { id, at, from_dead },
         Fact::Hastened { id, at } => Event::Hastened { id, at },
@@ -250,19 +248,8 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             state,
             job,
-        } => Event::Cron {
-            name: name.into(),
-            at,
-            state: Box::new(state.into_owned()),
-            job: match job {
-                Some(job) => Some(Box::new(read::<JobRest<'_>>(rest)?.join(&job))),
-                None => None,
-            },
-        },
-        Fact::CronForgotten { name, at } => Event::CronForgotten {
-            name: name.into(),
-            at,
-        },
+        } => cron(name, at, state.into_owned(), job, rest)?,
+        Fact::CronForgotten { name, at } => forgotten(name, at),
         Fact::Pruned { ids, at } => Event::Pruned {
             ids: ids.into_owned(),
             at,
@@ -287,6 +274,30 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             last_token,
         },
+    })
+}
+
+fn forgotten(name: &str, at: UnixMs) -> Event {
+    let name = name.into();
+    Event::CronForgotten { name, at }
+}
+
+fn cron(
+    name: &str,
+    at: UnixMs,
+    state: CronState,
+    job: Option<Accepted<'_>>,
+    rest: &[u8],
+) -> Result<Event, BadRecord> {
+    let job = match job {
+        Some(job) => Some(Box::new(read::<JobRest<'_>>(rest)?.join(&job))),
+        None => None,
+    };
+    Ok(Event::Cron {
+        name: name.into(),
+        at,
+        state: Box::new(state),
+        job,
     })
 }
 

@@ -42,8 +42,7 @@ pub(super) fn cron(ledger: &Ledger, wish: CronWish, now: Now) -> Result<Vec<Even
         }
         CronChange::Slot(due) => {
             let state = known.ok_or_else(missing)?;
-            let (events, state, job) = slot(ledger, &name, state, *due, now)?;
-            let mut events = events;
+            let (mut events, state, job) = slot(ledger, &name, state, *due, now)?;
             events.push(changed(state, job));
             events
         }

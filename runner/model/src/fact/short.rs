@@ -7,10 +7,12 @@ use crate::{
     attempt::Attempt,
     cancel::Cancellation,
     carried::Carried,
-    event::{Event, Record, Verdict},
+    cron::CronState,
+    event::{Event, Record, RecordAt, Verdict},
     id::{JobId, Token},
     job::Job,
     ledger::Status,
+    time::UnixMs,
 };
 
 impl<'a> From<&'a Record> for Slim<'a> {
@@ -65,12 +67,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 at,
                 ref state,
                 ref job,
-            } => Self::Cron {
-                name,
-                at,
-                state: Cow::Borrowed(state),
-                job: job.as_deref().map(Accepted::from),
-            },
+            } => cron(name, at, state, job.as_deref()),
             Event::CronForgotten { ref name, at } => Self::CronForgotten { name, at },
             Event::Pruned { ref ids, at } => Self::Pruned {
                 ids: Cow::Borrowed(ids),
@@ -81,12 +78,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 at,
                 last_id,
                 last_token,
-            } => Self::Trimmed {
-                before,
-                at,
-                last_id,
-                last_token,
-            },
+            } => trimmed(before, at, last_id, last_token),
             Event::Merged {
                 ref log,
                 at,
@@ -155,6 +147,29 @@ impl<'a> From<&'a Carried> for Anew<'a> {
                 _ => None,
             },
         }
+    }
+}
+
+fn cron<'a>(name: &'a str, at: UnixMs, state: &'a CronState, job: Option<&'a Job>) -> Fact<'a> {
+    Fact::Cron {
+        name,
+        at,
+        state: Cow::Borrowed(state),
+        job: job.map(Accepted::from),
+    }
+}
+
+fn trimmed<'a>(
+    before: RecordAt,
+    at: UnixMs,
+    last_id: Option<JobId>,
+    last_token: Token,
+) -> Fact<'a> {
+    Fact::Trimmed {
+        before,
+        at,
+        last_id,
+        last_token,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Third net: an auditor that knows only the promises and predicts every answer.
 
+mod crons;
+
 use proptest::prelude::*;
-use sandhog_model::cron::{CronChange, CronWish};
 use sandhog_model::{
     Amend, Asked, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected,
     Retention, Settlement, State, Token, Verdict,
@@ -283,42 +284,6 @@ impl Auditor {
                 };
                 (job.attempts, job.losses) = (0, 0);
             }
-        }
-    }
-
-    /// A slot gets one job at most, and only a job that nobody has; what is called off for it is.
-    fn cron(&mut self, wish: &CronWish, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-        let before: Vec<Known> = self.jobs.clone();
-        for event in answer.iter().flatten() {
-            match event {
-                Event::Cron {
-                    name, state, job, ..
-                } => {
-                    assert_eq!(name, &wish.name);
-                    let Some(job) = job else { continue };
-                    assert!(self.job(job.id).is_none(), "a new job");
-                    assert_eq!(state.latest, Some(job.id));
-                    self.jobs.retain(|known| known.id != job.id);
-                    self.jobs.push(Known::new(job));
-                    if let CronChange::Slot(due) = &wish.change {
-                        let slot = (name.clone(), due.at.0);
-                        assert!(!self.slots.contains(&slot), "a slot got two jobs");
-                        self.slots.push(slot);
-                    }
-                }
-                Event::CronForgotten { name, .. } => {
-                    self.slots.retain(|(slot, _)| slot != name);
-                }
-                Event::Cancelled { id, cancel } | Event::CancelAsked { id, cancel, .. } => {
-                    let how = cancel.how;
-                    let job = self.job(*id).expect("it has not ended");
-                    called_off(job, how, now, &Ok(vec![event.clone()]));
-                }
-                other => panic!("a schedule's wish gave {other:?}"),
-            }
-        }
-        if answer.is_err() {
-            assert_eq!(before, self.jobs);
         }
     }
 

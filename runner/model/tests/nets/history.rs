@@ -1,6 +1,8 @@
 //! Random histories: wishes of every family, sound and unsound, in any order, under a clock that
 //! also goes back.
 
+mod crons;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -9,8 +11,6 @@ use sandhog_model::{
     Now, Outcome, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind,
     UnixMs, Waiting,
 };
-
-use sandhog_model::cron::{CronChange, CronWish, DueSlot, Overlap, Span};
 
 use crate::sample::{attempt, cancellation, failed, failure, job, now, output, policy};
 
@@ -135,6 +135,20 @@ fn claim(kinds: u8, max: usize) -> Command {
     Command::Claim(ClaimRequest { kinds, max })
 }
 
+fn amend(id: JobId, wish: u8) -> Amend {
+    match wish {
+        0 => Amend::Retry(id),
+        1 => Amend::Requeue(id),
+        2 => Amend::Delete(id),
+        wish => Amend::Cancel {
+            id,
+            how: [Asked::Cancel, Asked::Kill][usize::from(wish) % 2],
+            by: "ada".into(),
+            reason: None,
+        },
+    }
+}
+
 /// A ledger with its log, its clock and its ids.
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
@@ -198,17 +212,7 @@ impl World {
                 let (id, token) = self.lease(*job, *late);
                 Command::Lose { id, token }
             }
-            Op::Amend { job, wish } => Command::Amend(match wish {
-                0 => Amend::Retry(self.pick(*job)),
-                1 => Amend::Requeue(self.pick(*job)),
-                2 => Amend::Delete(self.pick(*job)),
-                wish => Amend::Cancel {
-                    id: self.pick(*job),
-                    how: [Asked::Cancel, Asked::Kill][usize::from(*wish) % 2],
-                    by: "ada".into(),
-                    reason: None,
-                },
-            }),
+            Op::Amend { job, wish } => Command::Amend(amend(self.pick(*job), *wish)),
             Op::Cron {
                 name,
                 change,
@@ -240,49 +244,6 @@ impl World {
                 return None;
             }
         })
-    }
-
-    /// Slots are whole seconds, up to two before the clock; mostly the wish is about a slot.
-    fn cron(&mut self, name: u8, change: u8, overlap: u8, step: u64) -> Command {
-        let name = format!("c{name}");
-        let slot = UnixMs((self.now.wall.0 / 1_000).saturating_sub(step) * 1_000);
-        let state = self.ledger.cron(&name).cloned().unwrap_or_default();
-        let after = UnixMs(slot.0 - 1_000 + step * 300);
-        let span = Span { after, upto: slot };
-        let job = self.fresh("k2");
-        let id = job.id;
-        let change = match change {
-            0 => CronChange::Pass(span),
-            1 => CronChange::Trigger(Box::new(job)),
-            2 => CronChange::Pause {
-                by: "ada".into(),
-                reason: None,
-            },
-            3 | 4 => CronChange::Resume,
-            5 => CronChange::Define("entry".into()),
-            6 if overlap == 0 => CronChange::Forget,
-            7 | 8 => CronChange::Release {
-                slot: state.waiting.unwrap_or(slot),
-                job: Box::new(job),
-            },
-            9 | 10 => CronChange::Begin,
-            _ => CronChange::Slot(Box::new(DueSlot {
-                at: slot,
-                done: span,
-                job,
-                overlap: match overlap {
-                    0 => Overlap::Skip,
-                    1 => Overlap::BufferOne,
-                    2 => Overlap::Allow,
-                    _ => Overlap::CancelOther {
-                        by: "cron".into(),
-                        reason: None,
-                    },
-                },
-            })),
-        };
-        self.ids.push(id);
-        Command::Cron(CronWish { name, change })
     }
 
     fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {
@@ -381,18 +342,7 @@ impl World {
             .map(|(id, _)| id)
             .collect();
         old.into_iter().for_each(|id| self.carry(id));
-        let crons = self.ledger.crons_before(before);
-        let crons: Vec<_> = crons
-            .map(|(name, state)| (name.to_owned(), state.clone()))
-            .collect();
-        for (name, state) in crons {
-            self.take_in(Event::Cron {
-                name,
-                at: self.now.wall,
-                state: Box::new(state),
-                job: None,
-            });
-        }
+        self.carry_crons(before);
         self.take_in(Event::Trimmed {
             before,
             at: self.now.wall,

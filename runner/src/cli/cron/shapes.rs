@@ -1,7 +1,11 @@
-//! A slot as JSON, and the parts of it that the table shares.
+//! Slots and schedules as JSON, and the parts of them that the tables share.
 
 use sandhog_cron::{Pass, Slot, Zone};
+use sandhog_model::cron::CronState;
 use serde_json::{Value, json};
+
+use super::super::when::rfc3339;
+use crate::api::CronView;
 
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
@@ -23,6 +27,36 @@ pub(super) fn slot(zone: &Zone, slot: &Slot) -> Value {
             Pass::Second => "second",
         }),
         "moved": slot.is_moved,
+    })
+}
+
+pub(super) fn entry(view: &CronView) -> Value {
+    let CronState {
+        slot,
+        latest,
+        waiting,
+        paused,
+        ..
+    } = &view.state;
+    let does = view.does.as_ref();
+    json!({
+        "name": view.name,
+        "schedule": does.map(|does| &does.schedule),
+        "zone": does.map(|does| &does.zone),
+        "kind": does.map(|does| &does.kind),
+        "queue": does.and_then(|does| does.queue.as_ref()),
+        "added": view.is_added,
+        "fault": view.fault,
+        "next": view.next.map(rfc3339),
+        "last_slot": slot.map(rfc3339),
+        "latest_job": latest,
+        "latest_state": view.latest,
+        "waiting_slot": waiting.map(rfc3339),
+        "paused": paused.as_ref().map(|paused| json!({
+            "at": rfc3339(paused.at),
+            "by": paused.by,
+            "reason": paused.reason,
+        })),
     })
 }
 

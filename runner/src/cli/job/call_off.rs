@@ -1,7 +1,5 @@
 //! `sandhog job cancel` and `sandhog job kill`.
 
-use std::{env, fs, os::unix::fs::MetadataExt};
-
 use sandhog_model::{Asked, State};
 use serde_json::{Value, json};
 
@@ -9,6 +7,7 @@ use super::super::{
     args::CallOff,
     exit::{Exit, Fault, Outcome},
     session::{Session, ask},
+    who::this_user,
 };
 use crate::api::Request;
 
@@ -42,16 +41,4 @@ pub(super) fn run(session: &mut Session<'_, '_>, which: CallOff, how: Asked) -> 
         session.json(&done.into())?;
     }
     Ok(first.unwrap_or(Exit::Done))
-}
-
-/// The name of the user who runs this, for a person to read: nothing relies on it.
-fn this_user() -> String {
-    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| {
-        let name = env::var(name).ok()?;
-        Some(name).filter(|name| !name.is_empty())
-    });
-    named.unwrap_or_else(|| match fs::metadata("/proc/self") {
-        Ok(process) => format!("uid {}", process.uid()),
-        Err(_) => "someone".to_owned(),
-    })
 }

@@ -176,3 +176,103 @@ fn ten_slots_from_now_on_unless_told_otherwise() {
     );
     assert_eq!(rows[0]["zone"], "UTC");
 }
+
+#[test]
+fn schedules_are_shown_with_what_keeps_them_from_running() {
+    let desk = Desk::new();
+    desk.run(&[
+        "cron",
+        "pause",
+        "nightly",
+        "--reason",
+        "no\u{1b}[2Jsnow",
+        "--by",
+        "ada",
+    ])
+    .ends(0);
+    desk.run(&[
+        "cron",
+        "add",
+        "yearly",
+        "@yearly",
+        "--kind",
+        "page",
+        "--priority",
+        "-3",
+    ])
+    .ends(0);
+    let shown = desk.run(&["cron", "ls"]).ends(0).out.clone();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines[0].starts_with("NAME") && lines.len() == 3, "{shown}");
+    assert!(
+        lines[1].contains("nightly") && lines[1].contains("30 2 * * *"),
+        "{shown}"
+    );
+    assert!(lines[1].contains("by ada: no\\u{1b}[2Jsnow"), "{shown}");
+    assert!(
+        lines[2].contains("yearly") && lines[2].contains("added"),
+        "{shown}"
+    );
+    let rows = desk.run(&["cron", "ls", "-o", "json"]).ends(0).json();
+    assert_eq!(
+        (&rows[0]["next"], &rows[0]["paused"]["by"]),
+        (&Value::Null, &"ada".into())
+    );
+    assert_eq!(
+        (&rows[1]["name"], &rows[1]["added"]),
+        (&"yearly".into(), &true.into())
+    );
+    let resumed = desk.run(&["cron", "resume", "nightly"]).ends(0).out.clone();
+    assert!(resumed.starts_with("nightly: next at "), "{resumed}");
+    let gone = desk.run(&["cron", "rm", "yearly"]).ends(0).out.clone();
+    assert_eq!(gone, "yearly: taken away\n");
+}
+
+#[test]
+fn a_schedule_that_is_not_there_or_not_right_changes_nothing() {
+    let desk = Desk::new();
+    for verb in ["pause", "resume", "trigger", "rm"] {
+        let answer = desk.run(&["cron", verb, "nowhere"]);
+        assert!(
+            answer.ends(4).err.contains("no schedule \"nowhere\""),
+            "{}",
+            answer.err
+        );
+    }
+    let of_settings = [
+        &["cron", "rm", "nightly"][..],
+        &["cron", "add", "nightly", "@yearly", "--kind", "page"],
+    ];
+    for words in of_settings {
+        let answer = desk.run(words);
+        assert!(
+            answer.ends(2).err.contains("change [cron.nightly] there"),
+            "{}",
+            answer.err
+        );
+    }
+    let bad = desk.run(&["cron", "add", "extra", "@yearly", "--kind", "bad"]);
+    assert!(
+        bad.ends(2).err.contains("no such kind of thing"),
+        "{}",
+        bad.err
+    );
+    let rows = desk.run(&["cron", "ls", "-o", "json"]).ends(0).json();
+    assert_eq!(rows.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn a_trigger_gives_the_id_of_a_job() {
+    let desk = Desk::new();
+    let id = desk
+        .run(&["cron", "trigger", "nightly"])
+        .ends(0)
+        .out
+        .clone();
+    assert!(id.trim().parse::<JobId>().is_ok(), "{id}");
+    let json = desk
+        .run(&["cron", "trigger", "nightly", "-o", "json"])
+        .ends(0)
+        .json();
+    assert_eq!(json["schedule"]["latest_job"], json["job"]);
+}

@@ -11,7 +11,7 @@ use std::{
 use sandhog_model::{Job, JobId, Outcome, State};
 use tokio::sync::Semaphore;
 
-use super::stage::{Stage, done, until};
+use super::stage::{Setup, Stage, done, until};
 use crate::engine::Running;
 
 /// Twice the memory limit of a plain kind, and once that of kind `large`.
@@ -58,11 +58,13 @@ async fn states(stage: &Stage, jobs: &[JobId]) -> Vec<State> {
 #[tokio::test]
 async fn no_more_run_than_their_limits_allow_and_the_rest_stay_available() {
     static GATE: Gate = Gate::new();
-    let stage = Stage::start_within(
+    let stage = Stage::start_with(
         &["plain"],
         |request, _| Box::pin(GATE.pass(request.job)),
-        30_000,
-        BUDGET,
+        Setup {
+            budget: BUDGET,
+            ..Setup::default()
+        },
     )
     .await;
     let mut jobs = Vec::new();
@@ -87,11 +89,13 @@ async fn no_more_run_than_their_limits_allow_and_the_rest_stay_available() {
 #[tokio::test]
 async fn a_large_job_is_not_overtaken_and_uses_no_attempt_by_waiting() {
     static GATE: Gate = Gate::new();
-    let stage = Stage::start_within(
+    let stage = Stage::start_with(
         &["plain", "large"],
         |request, _| Box::pin(GATE.pass(request.job)),
-        30_000,
-        BUDGET,
+        Setup {
+            budget: BUDGET,
+            ..Setup::default()
+        },
     )
     .await;
     let first = stage.enqueue("plain").await;
@@ -114,7 +118,7 @@ async fn a_large_job_is_not_overtaken_and_uses_no_attempt_by_waiting() {
 #[tokio::test]
 async fn a_stop_takes_a_job_out_of_the_line() {
     static GATE: Gate = Gate::new();
-    let stage = Stage::start_within(
+    let stage = Stage::start_with(
         &["plain", "large"],
         |request, _| {
             let live = Arc::clone(&request.live);
@@ -125,8 +129,10 @@ async fn a_stop_takes_a_job_out_of_the_line() {
                 }
             })
         },
-        30_000,
-        BUDGET,
+        Setup {
+            budget: BUDGET,
+            ..Setup::default()
+        },
     )
     .await;
     let plain = stage.enqueue("plain").await;

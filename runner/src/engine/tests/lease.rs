@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sandhog_model::State;
 
-use super::stage::{Stage, done, until_interrupted};
+use super::stage::{Setup, Stage, done, until_interrupted};
 
 #[tokio::test]
 async fn a_long_attempt_keeps_its_lease() {
@@ -19,7 +19,10 @@ async fn a_long_attempt_keeps_its_lease() {
                 done("kept")
             })
         },
-        300,
+        Setup {
+            lease_ms: 300,
+            ..Setup::default()
+        },
     )
     .await;
     let id = stage.enqueue("long").await;
@@ -39,7 +42,10 @@ async fn a_stuck_attempt_loses_its_lease_and_its_late_report_is_refused() {
                 }
             })
         },
-        300,
+        Setup {
+            lease_ms: 300,
+            ..Setup::default()
+        },
     )
     .await;
     let id = stage.enqueue("stuck").await;

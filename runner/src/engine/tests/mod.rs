@@ -1,6 +1,7 @@
 //! The engine on a real store, with a host that does what a test says.
 
 mod budget;
+mod cron;
 mod lease;
 mod life;
 mod stage;

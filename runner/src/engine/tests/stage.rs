@@ -21,7 +21,9 @@ use tokio::sync::watch;
 
 use crate::{
     clock::{Clock, SystemClock},
-    engine::{Engine, EngineOptions, EngineParts, KindRule, Running, Settings},
+    engine::{
+        CronBook, CronEntry, Engine, EngineOptions, EngineParts, KindRule, Running, Settings,
+    },
     plugin::{
         AttemptRequest, Catalog, Host, HostFactory, KindInfo, Limits, Live, Plugin, Plugins,
         Report, Services,
@@ -38,16 +40,21 @@ const BOUND: Duration = Duration::from_secs(20);
 pub(super) type Ending = Pin<Box<dyn Future<Output = Outcome>>>;
 pub(super) type Script = fn(AttemptRequest, Arc<dyn Services>) -> Ending;
 
-/// The machine's clocks, with a leap forward of the steady one when a test says so.
+/// The machine's clocks, with a leap forward of either when a test says so.
 #[derive(Default)]
 pub(super) struct Leaping {
     clock: SystemClock,
     leap_ms: AtomicU64,
+    wall_leap_ms: AtomicU64,
 }
 
 impl Leaping {
     pub(super) fn leap(&self, ms: u64) {
         self.leap_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    pub(super) fn leap_wall(&self, ms: u64) {
+        self.wall_leap_ms.fetch_add(ms, Ordering::SeqCst);
     }
 }
 
@@ -55,7 +62,8 @@ impl Clock for Leaping {
     fn now(&self) -> Now {
         let now = self.clock.now();
         let mono = now.mono + self.leap_ms.load(Ordering::SeqCst);
-        Now { mono, ..now }
+        let wall = now.wall.plus(self.wall_leap_ms.load(Ordering::SeqCst));
+        Now { wall, mono }
     }
 }
 
@@ -189,25 +197,41 @@ pub(super) struct Stage {
     pub(super) folder: Arc<Folder>,
     pub(super) engine: Arc<Engine>,
     pub(super) clock: Arc<Leaping>,
+    pub(super) crons: Arc<CronBook>,
     _data: TempDir,
+}
+
+/// What most tests leave as it is.
+pub(super) struct Setup {
+    pub(super) lease_ms: u64,
+    /// The memory budget, in bytes.
+    pub(super) budget: u64,
+    pub(super) crons: BTreeMap<String, CronEntry>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            lease_ms: 30_000,
+            budget: 1 << 40,
+            crons: BTreeMap::new(),
+        }
+    }
 }
 
 impl Stage {
     pub(super) async fn start(kinds: &[&str], script: Script) -> Self {
-        Self::start_with(kinds, script, 30_000).await
+        Self::start_with(kinds, script, Setup::default()).await
     }
 
-    pub(super) async fn start_with(kinds: &[&str], script: Script, lease_ms: u64) -> Self {
-        Self::start_within(kinds, script, lease_ms, 1 << 40).await
-    }
-
-    /// The same with a memory budget, in bytes.
-    pub(super) async fn start_within(
-        kinds: &[&str],
-        script: Script,
-        lease_ms: u64,
-        budget: u64,
-    ) -> Self {
+    pub(super) async fn start_with(kinds: &[&str], script: Script, setup: Setup) -> Self {
+        let Setup {
+            lease_ms,
+            budget,
+            crons,
+        } = setup;
+        let crons = CronBook::new(crons, Box::new(|_, _| Err("scripted".into())));
+        let crons = Arc::new(crons);
         let data = TempDir::new().expect("a temporary directory");
         let clock = Arc::new(Leaping::default());
         let store = wal::open(WalOptions {
@@ -231,6 +255,7 @@ impl Stage {
                 plugins: folder.clone(),
                 hosts: Arc::new(Scripted(script)),
                 settings: Arc::new(Quick),
+                crons: crons.clone(),
                 clock: clock.clone(),
             },
         );
@@ -239,6 +264,7 @@ impl Stage {
             store,
             folder,
             clock,
+            crons,
             _data: data,
         }
     }

@@ -218,14 +218,7 @@ impl Actor {
                 let answer = self.amend(wish, now);
                 self.waiting.push(hold(reply, answer));
             }
-            Wish::Cron(wish, reply) => {
-                let answer = self.cron(wish, now);
-                self.waiting.push(hold(reply, answer));
-            }
-            Wish::Crons(reply) => {
-                let (rows, settled) = self.crons();
-                self.answer_look(reply, rows, settled);
-            }
+            Wish::Crons(ask) => self.take_crons(ask, now),
             Wish::Letters(wish) => {
                 let answer = self.take_letters(wish, now);
                 self.waiting.push(answer);
@@ -258,7 +251,12 @@ impl Actor {
 
     /// Answer a look: at once when all that it shows is settled, so that nobody who only looks waits for
     /// a slow disk, and else with the batch.
-    fn answer_look<T: Send + 'static>(&mut self, reply: Reply<T>, answer: T, settled: bool) {
+    pub(super) fn answer_look<T: Send + 'static>(
+        &mut self,
+        reply: Reply<T>,
+        answer: T,
+        settled: bool,
+    ) {
         match self.refusal() {
             None if !settled => self.waiting.push(hold(reply, Ok(answer))),
             refusal => {

@@ -163,15 +163,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             job.cancel = Some(*cancel);
         }
         Event::Requeued { at, .. } => requeue(job, at),
-        Event::Hastened { at, .. } => {
-            let due = match job.status {
-                Status::Waiting { due, .. } => due.min(at),
-                // What set it waiting again is lost.
-                _ => at,
-            };
-            restart(job);
-            job.status = waiting(due, false);
-        }
+        Event::Hastened { at, .. } => hasten(job, at),
         Event::Enqueued(_)
         | Event::Cron { .. }
         | Event::CronForgotten { .. }
@@ -193,6 +185,16 @@ fn asked(job: &mut Carried, token: Token, cancel: Cancellation) -> bool {
     }
     job.cancel = Some(cancel);
     true
+}
+
+fn hasten(job: &mut Carried, at: UnixMs) {
+    let due = match job.status {
+        Status::Waiting { due, .. } => due.min(at),
+        // What set it waiting again is lost.
+        _ => at,
+    };
+    restart(job);
+    job.status = waiting(due, false);
 }
 
 fn requeue(job: &mut Carried, at: UnixMs) {

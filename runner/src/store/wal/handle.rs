@@ -21,7 +21,7 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{CallOff, Coming, Known, LetterWish, Reply, Wish},
+    wish::{CallOff, Coming, CronAsk, Known, LetterWish, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -230,7 +230,7 @@ impl Store for Wal {
     }
 
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
-        Box::pin(self.ask(|reply| Wish::Cron(wish, reply)))
+        Box::pin(self.ask(|reply| Wish::Crons(CronAsk::Change(wish, reply))))
     }
 
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
@@ -315,7 +315,7 @@ impl Inspect for Wal {
     }
 
     fn crons(&self) -> Answer<'_, Vec<CronRow>> {
-        Box::pin(self.ask(Wish::Crons))
+        Box::pin(self.ask(|reply| Wish::Crons(CronAsk::All(reply))))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

@@ -5,6 +5,7 @@
 //! sockets or workers.
 
 mod actor;
+mod batch;
 mod carry;
 mod check;
 mod commit;

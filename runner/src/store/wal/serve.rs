@@ -8,7 +8,7 @@ use sandhog_model::{
 use super::{
     actor::{Actor, Each, hold},
     views,
-    wish::{CallOff, Coming, Known, LeaseRef, Leases, Scanned},
+    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
 };
 use crate::store::{CalledOff, CronDone, CronRow, JobFilter, QueueRow, StoreError, StoreStats};
 
@@ -175,8 +175,21 @@ impl Actor {
             .and_then(|id| self.writer.ledger.state(*id, now.wall)))
     }
 
+    pub(super) fn take_crons(&mut self, ask: CronAsk, now: Now) {
+        match ask {
+            CronAsk::Change(wish, reply) => {
+                let answer = self.cron(wish, now);
+                self.waiting.push(hold(reply, answer));
+            }
+            CronAsk::All(reply) => {
+                let (rows, settled) = self.crons();
+                self.answer_look(reply, rows, settled);
+            }
+        }
+    }
+
     /// Change a schedule. Whether anything is written or not, what is answered is durable.
-    pub(super) fn cron(&mut self, wish: CronWish, now: Now) -> Result<CronDone, StoreError> {
+    fn cron(&mut self, wish: CronWish, now: Now) -> Result<CronDone, StoreError> {
         let name = wish.name.clone();
         let off = self.carry_out(Command::Cron(wish), now)?;
         self.writer.batch.wants_sync = true;
@@ -192,7 +205,7 @@ impl Actor {
     }
 
     /// Every schedule, and whether what is told of them is safe.
-    pub(super) fn crons(&self) -> (Vec<CronRow>, bool) {
+    fn crons(&self) -> (Vec<CronRow>, bool) {
         let settled = self.writer.settled_to().place;
         let ledger = &self.writer.ledger;
         let is_settled = ledger.crons_before(settled).count() == ledger.crons().count();

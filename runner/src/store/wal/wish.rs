@@ -84,6 +84,12 @@ pub(super) struct CallOff {
     pub(super) reply: Reply<Vec<Result<CalledOff, Rejected>>>,
 }
 
+/// What is asked about schedules.
+pub(super) enum CronAsk {
+    Change(CronWish, Reply<CronDone>),
+    All(Reply<Vec<CronRow>>),
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -99,8 +105,7 @@ pub(super) enum Wish {
     Sweep(Reply<usize>),
     CallOff(CallOff),
     Amend(Amend, Reply<Option<State>>),
-    Cron(CronWish, Reply<CronDone>),
-    Crons(Reply<Vec<CronRow>>),
+    Crons(CronAsk),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),
     Scan {
