@@ -12,7 +12,7 @@ use std::{
     collections::BTreeMap,
     future::Future,
     path::PathBuf,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
@@ -104,6 +104,8 @@ impl Default for Limits {
 pub struct Live {
     interrupted: AtomicBool,
     wake: Notify,
+    /// Wakes what waits for the guest in the host.
+    ends: Notify,
     is_called_off: AtomicBool,
     called_off: Mutex<Option<Cancellation>>,
     view: Mutex<LiveView>,
@@ -134,6 +136,7 @@ impl Live {
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Release);
         self.wake.notify_one();
+        self.ends.notify_waiters();
     }
 
     /// Resolves once the guest is to stop. One waiter at a time: the attempt's host.
@@ -152,8 +155,23 @@ impl Live {
         }
         drop(called_off);
         self.is_called_off.store(true, Ordering::Release);
+        self.ends.notify_waiters();
         if how == Asked::Kill {
             self.interrupt();
+        }
+    }
+
+    /// Resolves once the guest is told to end: its job was called off, or it is to stop. Any number may
+    /// wait.
+    pub(crate) async fn end_asked(&self) {
+        loop {
+            // Armed before the look, so that what is told after it is not missed.
+            let mut told = pin!(self.ends.notified());
+            told.as_mut().enable();
+            if self.is_called_off() || self.is_interrupted() {
+                return;
+            }
+            told.await;
         }
     }
 

@@ -15,6 +15,7 @@ mod grants;
 mod halt;
 mod imports;
 mod preamble;
+mod room;
 mod shelf;
 mod tally;
 #[cfg(test)]
