@@ -64,6 +64,7 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         tracing::info!("stopped before anything ran");
         return Ok(ExitCode::SUCCESS);
     };
+    registry.went_away(store.lost());
     let registry = Arc::new(registry);
     let engine = start_engine(config, &store, &registry).await?;
 
