@@ -19,6 +19,7 @@ mod reload;
 mod retention;
 mod retry;
 mod space;
+mod stops;
 mod swap;
 mod syscalls;
 mod values;
