@@ -143,7 +143,9 @@ impl Desk {
         match verdict {
             Verdict::Nothing => false,
             Verdict::Proven => {
-                self.versions.proved(&plugin.name, &plugin.digest);
+                if self.versions.proved(&plugin.name, &plugin.digest) {
+                    self.versions.save();
+                }
                 false
             }
             Verdict::HoldBack(why) => {

@@ -153,15 +153,18 @@ impl Versions {
         true
     }
 
-    /// Note that a version completed a job.
-    pub(crate) fn proved(&mut self, name: &str, digest: &str) {
+    /// Note that a version completed a job. True when that ends a row of crashes, and is to be written
+    /// down before the next one.
+    pub(crate) fn proved(&mut self, name: &str, digest: &str) -> bool {
         if let Some(version) = self.ledger.history(name).version(digest)
             && !version.proven
         {
             version.proven = true;
             self.stale = true;
         }
-        self.stale |= self.ledger.crashes.remove(digest).is_some();
+        let ends_a_row = self.ledger.crashes.remove(digest).is_some();
+        self.stale |= ends_a_row;
+        ends_a_row
     }
 
     /// The version of each plugin that was served last, as far as it was written down.
