@@ -136,7 +136,6 @@ impl Live {
     pub fn interrupt(&self) {
         self.interrupted.store(true, Ordering::Release);
         self.wake.notify_one();
-        self.ends.notify_waiters();
     }
 
     /// Resolves once the guest is to stop. One waiter at a time: the attempt's host.
@@ -161,14 +160,13 @@ impl Live {
         }
     }
 
-    /// Resolves once the guest is told to end: its job was called off, or it is to stop. Any number may
-    /// wait.
-    pub(crate) async fn end_asked(&self) {
+    /// Resolves once the guest's job is called off. Any number may wait.
+    pub(crate) async fn call_off_asked(&self) {
         loop {
             // Armed before the look, so that what is told after it is not missed.
             let mut told = pin!(self.ends.notified());
             told.as_mut().enable();
-            if self.is_called_off() || self.is_interrupted() {
+            if self.is_called_off() {
                 return;
             }
             told.await;

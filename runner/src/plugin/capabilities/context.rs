@@ -22,7 +22,7 @@ impl context::Host for State {
     async fn sleep(&mut self, ms: u64) -> bool {
         let span = Duration::from_millis(ms);
         let near = self.stop.until_near();
-        let asked = self.stop.live.end_asked();
+        let asked = self.stop.live.call_off_asked();
         tokio::select! {
             biased;
             () = asked => false,

@@ -112,11 +112,11 @@ impl Stop {
         }
     }
 
-    /// Whether the guest should come to an end: called off, interrupted, or within the last fifth of its wall
-    /// time, two seconds at most.
+    /// Whether the guest should come to an end: called off, or within the last fifth of its wall time, two
+    /// seconds at most. One that is interrupted is not told: it is stopped, and what it made of the news
+    /// would use its attempt.
     pub(crate) fn is_near(&self) -> bool {
-        let called_off = self.live.is_interrupted() || self.live.is_called_off();
-        called_off || self.until_near().is_zero()
+        self.live.is_called_off() || self.until_near().is_zero()
     }
 
     /// Time until the guest should come to an end although nobody called it off.

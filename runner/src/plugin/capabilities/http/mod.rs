@@ -268,7 +268,7 @@ fn called_off(live: Arc<Live>) -> Off {
     Box::pin(async move {
         match already {
             true => std::future::pending().await,
-            false => live.end_asked().await,
+            false => live.call_off_asked().await,
         }
     })
 }
