@@ -63,6 +63,18 @@ impl fmt::Display for CheckpointError {
 
 impl std::error::Error for CheckpointError {}
 
+/// The attempt is to end: its job was called off, or its deadline is near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("stopped waiting, as the attempt is to end")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
 /// Why there is no signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignError {
@@ -160,6 +172,30 @@ impl Context {
             Host::Imports => crate::guest::cancelled(),
             Host::Fake(record) => record.cancelled,
         }
+    }
+
+    /// Waits so long. An error as soon as [`Context::cancelled`] is true, however much of the wait is
+    /// left; with `?` it ends the attempt. `std::thread::sleep` waits to its end whatever happens.
+    ///
+    /// ```
+    /// # use sandhog_sdk::{Context, Error};
+    /// # use std::time::Duration;
+    /// # fn look() -> bool { true }
+    /// # fn handler(ctx: &Context) -> Result<(), Error> {
+    /// while !look() {
+    ///     ctx.sleep(Duration::from_secs(5))?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn sleep(&self, span: Duration) -> Result<(), Cancelled> {
+        let whole = match &self.host {
+            #[cfg(target_family = "wasm")]
+            Host::Imports => crate::guest::sleep(span),
+            // A test does not wait.
+            Host::Fake(record) => !record.cancelled,
+        };
+        if whole { Ok(()) } else { Err(Cancelled) }
     }
 
     /// Keeps bytes for the next attempt; they are durable when this returns.

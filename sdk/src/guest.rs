@@ -88,6 +88,13 @@ pub(crate) fn cancelled() -> bool {
     context::cancelled()
 }
 
+/// Whether all of it passed.
+pub(crate) fn sleep(span: Duration) -> bool {
+    // Up to the next millisecond: never shorter than asked for.
+    let ms = u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
+    context::sleep(ms)
+}
+
 pub(crate) fn checkpoint(state: &[u8]) -> Result<(), CheckpointError> {
     context::checkpoint(state).map_err(CheckpointError)
 }

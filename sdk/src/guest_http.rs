@@ -175,6 +175,9 @@ fn of(code: &ErrorCode) -> HttpError {
         ErrorCode::HttpResponseBodySize(_)
         | ErrorCode::HttpResponseHeaderSectionSize(_)
         | ErrorCode::HttpResponseHeaderSize(_) => (Kind::TooLarge, said(code)),
+        ErrorCode::InternalError(Some(why)) if why.starts_with("cancelled") => {
+            (Kind::Cancelled, why.clone())
+        }
         ErrorCode::ConnectionLimitReached
         | ErrorCode::ConfigurationError
         | ErrorCode::InternalError(_) => (Kind::Host, said(code)),

@@ -222,6 +222,8 @@ pub enum HttpErrorKind {
     Broken,
     /// The host cannot do it now: too many requests, or a fault of its own.
     Host,
+    /// Given up, as the job was called off while it was under way. What is sent after that is not.
+    Cancelled,
 }
 
 impl HttpErrorKind {
@@ -236,6 +238,7 @@ impl HttpErrorKind {
             Self::TooLarge => "http-too-large",
             Self::Broken => "http-broken",
             Self::Host => "http-host",
+            Self::Cancelled => "http-cancelled",
         }
     }
 }

@@ -53,7 +53,7 @@ mod new_job;
 mod payload;
 pub mod testing;
 
-pub use context::{CheckpointError, Context, Level, SignError};
+pub use context::{Cancelled, CheckpointError, Context, Level, SignError};
 pub use error::{Error, Verdict};
 pub use new_job::{EnqueueError, NewJob};
 pub use payload::{Bytes, Input, Output};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use sandhog_kit::{Home, millis};
+use sandhog_kit::{Home, Receiver, millis};
 use serde_json::Value;
 
 use crate::SANDHOG;
@@ -109,6 +109,48 @@ fn a_handler_that_is_told_may_end_by_itself() {
     table(&format!("cancel, a handler that looks: {} ms", took(&job)));
     let job = home.job_in(&succeeds, "completed");
     assert_eq!(job["result"], "ended by itself");
+}
+
+#[test]
+fn a_handler_that_waits_as_the_contract_offers_it_ends_at_once() {
+    let home = home("[runner]\ncancel_grace = \"1h\"\n");
+    let _runner = home.start();
+    let id = home.enqueue(&["rest", "x", "--header", "ms=1800000"]);
+    let _ = home.job_in(&id, "running");
+    let _ = home.run(&["job", "cancel", &id]).exits(0);
+    let job = home.job_in(&id, "cancelled");
+    assert_eq!(job["attempts"][0]["failure"]["code"], "told", "{job}");
+    assert!(took(&job) < 2_000, "ended after {} ms", took(&job));
+    table(&format!(
+        "cancel, in the contract's wait: {} ms",
+        took(&job)
+    ));
+}
+
+#[test]
+fn a_request_under_way_is_given_up_when_its_job_is_called_off() {
+    let receiver = Receiver::start();
+    let home = home(
+        "[runner]\ncancel_grace = \"1h\"\n[capabilities]\nprivate = [\"127.0.0.0/8\"]\n\
+         [kind.webhook.config]\nsecret = \"none\"\n",
+    );
+    home.install("webhook");
+    home.grant(
+        "webhook",
+        "[[grants.http]]\norigin = \"http://127.0.0.1:*\"\nmethods = [\"POST\"]\nprivate = true\n",
+    );
+    let _runner = home.start();
+    for path in ["silent", "drip-head", "stall"] {
+        let header = format!("url={}/{path}", receiver.origin());
+        let id = home.enqueue(&["webhook", "{}", "--header", &header]);
+        let _ = receiver.next();
+        let _ = home.run(&["job", "cancel", &id]).exits(0);
+        let job = home.job_in(&id, "cancelled");
+        let failure = &job["attempts"][0]["failure"];
+        assert_eq!(failure["code"], "http-cancelled", "{path}: {job}");
+        assert!(took(&job) < 2_000, "{path}: ended after {} ms", took(&job));
+        table(&format!("cancel, in a request ({path}): {} ms", took(&job)));
+    }
 }
 
 #[test]

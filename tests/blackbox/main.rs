@@ -20,6 +20,7 @@ mod retention;
 mod retry;
 mod schedules;
 mod space;
+mod stops;
 mod swap;
 mod syscalls;
 mod values;

@@ -205,3 +205,32 @@ fn a_bad_file_does_not_unseat_the_good_one_over_a_restart_either() {
     let problem = rows.iter().find(|row| row["status"] == "unusable");
     assert_eq!(problem.unwrap()["earlier_served"], true, "{rows:?}");
 }
+
+#[test]
+fn a_version_whose_jobs_take_the_runner_down_is_held_back_before_it_buries_them() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.write_config("[runner]\nworkers = 1\nslots = 1\n[limits]\ntimeout = \"1h\"\n");
+    let mut runner = home.start();
+    // One after the other: a job that was lost comes after those that wait.
+    let jobs = [home.enqueue(&["loop", "x"]), home.enqueue(&["loop", "x"])];
+    for id in jobs.iter().cycle().take(3) {
+        let _ = home.job_in(id, "running");
+        runner.kill9();
+        runner = home.start();
+    }
+    let shown = home.json(&["plugin", "show", "misbehave"]);
+    assert_eq!(shown["status"], "quarantined", "{shown}");
+    let why = shown["held"]["why"].as_str().unwrap();
+    assert!(why.contains("went away 3 times in a row"), "{shown}");
+    assert!(runner.said().contains("held back"), "{}", runner.said());
+    for (id, losses) in jobs.iter().zip([2, 1]) {
+        let job = home.job(id);
+        assert_eq!(
+            (&job["state"], &job["losses"], &job["attempt"]),
+            (&"available".into(), &losses.into(), &0.into()),
+            "{job}"
+        );
+    }
+    let _ = home.run(&["plugin", "release", "misbehave"]).exits(0);
+    let _ = home.job_in(&jobs[1], "running");
+}

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::process;
 
 /// What can be measured.
-const BENCHES: [&str; 1] = ["store"];
+const BENCHES: [&str; 2] = ["store", "sandbox"];
 
 /// Builds a bench and runs it. `words` go to the bench, which says itself what it takes; it writes
 /// into the target folder unless told otherwise, so that a disk is measured and no memory.

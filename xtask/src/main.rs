@@ -27,6 +27,8 @@ usage: cargo xtask COMMAND
   tidy            the house rules alone
   bench store [OPTIONS]
                   measure the store beside a bare log, in an optimised build; --help shows the options
+  bench sandbox [OPTIONS]
+                  measure an attempt beside a bare one, and a start with many plugins
 ";
 
 fn main() -> ExitCode {

@@ -45,4 +45,8 @@ pub struct Carried {
     /// Its calling off, when it ended so or runs and is asked to end.
     #[serde(default)]
     pub cancel: Option<Cancellation>,
+    /// Attempts among the used ones that failed in a way that the same input brings about again, of a
+    /// job that goes on.
+    #[serde(default)]
+    pub traps: u32,
 }

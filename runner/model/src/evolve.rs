@@ -10,6 +10,7 @@ use crate::{
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
     ledger::{Ledger, Status, Unsound},
+    outcome::FailureKind,
     slot::Slot,
     time::UnixMs,
 };
@@ -158,6 +159,26 @@ impl Ledger {
         }
     }
 
+    /// Remember how many attempts of a job failed in a way that the same input brings about again, as
+    /// long as another may follow: whoever tries an ended job again gives it fresh attempts.
+    fn keep_traps(&mut self, id: JobId, status: Status, traps: u32) {
+        match status {
+            Status::Waiting { .. } | Status::Running { .. } if traps > 0 => {
+                self.traps.insert(id, traps);
+            }
+            // Most jobs never have one.
+            _ if self.traps.is_empty() => {}
+            Status::Waiting { .. }
+            | Status::Running { .. }
+            | Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Dead(_) => {
+                self.traps.remove(&id);
+            }
+        }
+    }
+
     fn accept(&mut self, job: &Accepted<'_>, written: Written) {
         let (kind, queue) = (self.names.take(job.kind), self.names.take(job.queue));
         let slot = Slot::new(job, kind, queue, written.at);
@@ -170,6 +191,7 @@ impl Ledger {
         if let Some(slot) = self.entries.remove(&id) {
             self.index.remove(id, &slot);
             self.keep_checkpoint(id, None);
+            self.traps.remove(&id);
             self.names.release(slot.kind);
             self.names.release(slot.queue);
         }
@@ -259,6 +281,9 @@ impl Ledger {
         };
         let ran = !matches!(follows, Follows::PutBack { .. });
         self.asked.remove(&id);
+        let repeats = attempt.failure.is_some_and(FailureKind::is_deterministic);
+        let traps = self.traps(id) + u32::from(used && repeats);
+        self.keep_traps(id, status, traps);
         self.change(id, written, |slot| {
             slot.set_status(status);
             if used {
@@ -284,14 +309,16 @@ impl Ledger {
     /// The job waits again, unless it was called off: then it ended.
     fn lose(&mut self, id: JobId, buried: Option<&Ended>, written: Written) {
         let asked = self.asked.remove(&id);
+        let (due, backoff) = (written.on, false);
+        let status = match (buried, asked) {
+            (Some(_), _) => Status::Dead(written.on),
+            (None, Some(_)) => Status::Cancelled(written.on),
+            (None, None) => Status::Waiting { due, backoff },
+        };
+        self.keep_traps(id, status, self.traps(id));
         self.change(id, written, |slot| {
             slot.set_losses(slot.losses() + 1);
-            let (due, backoff) = (written.on, false);
-            slot.set_status(match (buried, asked) {
-                (Some(_), _) => Status::Dead(written.on),
-                (None, Some(_)) => Status::Cancelled(written.on),
-                (None, None) => Status::Waiting { due, backoff },
-            });
+            slot.set_status(status);
             if let Some(attempt) = buried {
                 slot.set_failure(attempt.failure);
             }

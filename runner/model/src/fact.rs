@@ -243,6 +243,8 @@ pub struct Anew<'a> {
     pub checkpoint: bool,
     /// How it is asked to end, when it runs and is.
     pub asked: Option<Asked>,
+    /// Attempts that failed in a way that the same input brings about again.
+    pub traps: u32,
 }
 
 impl Fact<'_> {

@@ -42,6 +42,9 @@ pub struct Entry {
     pub max_attempts: u32,
     /// How often its lease was lost, since it was accepted or last requeued.
     pub losses: u32,
+    /// Attempts among the used ones that failed in a way that the same input brings about again; of
+    /// a job that ended, none are counted.
+    pub traps: u32,
     /// The latest lease, running or not.
     pub token: Token,
     /// How the latest attempt failed, if it did. An attempt that never started says nothing.
@@ -91,6 +94,9 @@ pub struct Ledger {
     /// How the running jobs are asked to end that are.
     pub(crate) asked: BTreeMap<JobId, Asked>,
     pub(crate) crons: BTreeMap<Box<str>, cron::Known>,
+    /// How many attempts of a job that goes on failed in a way that the same input brings about
+    /// again, where any did.
+    pub(crate) traps: BTreeMap<JobId, u32>,
     pub(crate) names: Names,
     pub(crate) index: Index,
     pub(crate) last_id: Option<JobId>,
@@ -303,6 +309,11 @@ impl Ledger {
         self.entries.get(&id)
     }
 
+    /// How many attempts of a job that goes on failed in a way that the same input brings about again.
+    pub(crate) fn traps(&self, id: JobId) -> u32 {
+        self.traps.get(&id).copied().unwrap_or(0)
+    }
+
     fn seeing<'a>(&'a self, id: JobId, slot: &'a Slot) -> Seen<'a> {
         let ledger = self;
         Seen { id, slot, ledger }
@@ -446,6 +457,7 @@ mod tests {
             });
         }
         assert!(ledger.is_empty() && ledger.asked.is_empty() && ledger.names.is_empty());
+        assert!(ledger.traps.is_empty());
         assert_eq!(ledger.counts(UnixMs(600)), []);
         let mut empty = Ledger::default();
         (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);

@@ -12,7 +12,7 @@ pub use grammar::NotABackoff;
 
 /// Attempts in all, when nobody says.
 pub const DEFAULT_ATTEMPTS: u32 = 25;
-/// Attempts in all when failures are deterministic, when nobody says.
+/// Attempts that may end in a deterministic failure, when nobody says.
 pub const DEFAULT_TRAP_ATTEMPTS: u32 = 3;
 /// The jitter of a backoff that does not name one.
 pub const DEFAULT_JITTER: f64 = 0.1;
@@ -23,8 +23,8 @@ pub const DEFAULT_JITTER: f64 = 0.1;
 pub struct RetryPolicy {
     /// Attempts in all, 1 to 1000; 25 by default.
     pub max_attempts: Option<u32>,
-    /// Attempts in all when failures are deterministic (traps, memory, lying results); 3 by
-    /// default, never more than `max_attempts`.
+    /// Attempts that may fail in a way that the same input brings about again (traps, memory, lying
+    /// results), whatever else failed between them; 3 by default, never more than `max_attempts`.
     pub trap_attempts: Option<u32>,
     /// The wait between attempts; polynomial by default.
     pub backoff: Option<Backoff>,
@@ -177,7 +177,7 @@ impl RetryPolicy {
         attempts(self.max_attempts)
     }
 
-    /// Attempts in all when failures are deterministic: at least 1, never more than
+    /// Attempts that may end in a deterministic failure: at least 1, never more than
     /// [`max_attempts`](Self::max_attempts).
     #[must_use]
     pub fn trap_attempts(&self) -> u32 {

@@ -71,6 +71,7 @@ impl<'a> Seen<'a> {
             attempts: slot.attempts(),
             max_attempts: slot.max_attempts(),
             losses: slot.losses(),
+            traps: self.ledger.traps(self.id),
             token: slot.token,
             failure: slot.failure(),
             enqueued: slot.enqueued,

@@ -54,6 +54,7 @@ fn sandbox_options(config: &Config) -> SandboxOptions {
     SandboxOptions {
         slots: u32::try_from(config.runner.slots).unwrap_or(u32::MAX),
         max_memory: of_kinds.fold(config.limits.memory, u64::max),
+        table_elements: config.limits.table_elements,
         ..SandboxOptions::default()
     }
 }

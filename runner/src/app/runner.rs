@@ -67,6 +67,7 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
         tracing::info!("stopped before anything ran");
         return Ok(ExitCode::SUCCESS);
     };
+    registry.went_away(store.lost());
     let registry = Arc::new(registry);
     let crons = Arc::new(book(config));
     let engine = start_engine(config, &store, &registry, &crons).await?;

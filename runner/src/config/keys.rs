@@ -339,7 +339,7 @@ pub(super) const KIND: Named<KindSettings> = Named {
             trap_attempts,
             "trap_attempts",
             count(1_000),
-            "Attempts in all when the failures are ones that the same input most likely repeats: traps, memory, a bad result."
+            "Attempts that may fail in a way that the same input most likely repeats: traps, memory, a bad result. Other failures do not count towards it; never more than `max_attempts`."
         ),
         key!(
             KindSettings,

@@ -12,7 +12,7 @@ use std::{
     collections::BTreeMap,
     future::Future,
     path::PathBuf,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, Ordering},
@@ -104,6 +104,8 @@ impl Default for Limits {
 pub struct Live {
     interrupted: AtomicBool,
     wake: Notify,
+    /// Wakes what waits for the guest in the host.
+    ends: Notify,
     is_called_off: AtomicBool,
     called_off: Mutex<Option<Cancellation>>,
     view: Mutex<LiveView>,
@@ -152,8 +154,22 @@ impl Live {
         }
         drop(called_off);
         self.is_called_off.store(true, Ordering::Release);
+        self.ends.notify_waiters();
         if how == Asked::Kill {
             self.interrupt();
+        }
+    }
+
+    /// Resolves once the guest's job is called off. Any number may wait.
+    pub(crate) async fn call_off_asked(&self) {
+        loop {
+            // Armed before the look, so that what is told after it is not missed.
+            let mut told = pin!(self.ends.notified());
+            told.as_mut().enable();
+            if self.is_called_off() {
+                return;
+            }
+            told.await;
         }
     }
 

@@ -25,6 +25,8 @@ const HUGE: u64 = 10 << 30;
 /// | `/reset` | the connection is reset while the request is under way |
 /// | `/half` | a tenth of the body it announced, then the end |
 /// | `/stall` | the same, but the connection stays open |
+/// | `/drip-head` | a header, a byte every 50 ms, without an end |
+/// | `/drip-body` | a body the same way |
 /// | `/huge` | a body of 10 GiB, as fast as it is taken |
 /// | `/headers` | a header without an end |
 /// | `/garbage` | bytes that are no HTTP |
@@ -174,6 +176,8 @@ fn serve(
                 held.lock().expect("nothing panics in here").push(stream);
             }
         }
+        "drip-head" => drip(&mut out, b"HTTP/1.1 200 OK\r\nslow: ")?,
+        "drip-body" => drip(&mut out, b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n")?,
         "huge" => {
             write!(out, "HTTP/1.1 200 OK\r\ncontent-length: {HUGE}\r\n\r\n")?;
             io::copy(&mut io::repeat(b'x').take(HUGE), &mut out)?;
@@ -189,6 +193,16 @@ fn serve(
         _ => write!(out, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{echo}", echo.len())?,
     }
     Ok(())
+}
+
+/// A beginning, then a byte at a time for as long as somebody takes them.
+fn drip(out: &mut TcpStream, begin: &[u8]) -> io::Result<()> {
+    out.write_all(begin)?;
+    loop {
+        out.write_all(b"x")?;
+        // What is slow has to be slow: nothing waits for this.
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// `/status/503?retry-after=5`: the status, and the query's pairs as header lines.

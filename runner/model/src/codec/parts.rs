@@ -155,6 +155,7 @@ pub(super) fn put_carried(anew: &Anew<'_>, out: &mut Vec<u8>) -> Result<(), Lost
     put_failure(anew.failure, out)?;
     out.push(u8::from(anew.checkpoint));
     put_asked(anew.asked, out);
+    out.extend_from_slice(&anew.traps.to_le_bytes());
     Ok(())
 }
 
@@ -187,6 +188,11 @@ pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
         asked: match head.is_empty() {
             true => None,
             false => asked(head)?,
+        },
+        // Records of before these were counted apart end here.
+        traps: match head.is_empty() {
+            true => 0,
+            false => head.u32()?,
         },
     })
 }

@@ -192,6 +192,7 @@ impl CarriedRest<'_> {
             children: self.children.into_owned(),
             checkpoint: self.checkpoint.map(Cow::into_owned),
             cancel: self.cancel.map(Cow::into_owned),
+            traps: head.traps,
         }
     }
 }

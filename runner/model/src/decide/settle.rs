@@ -55,7 +55,11 @@ pub(super) fn settle(
     let number = slot.next_attempt();
     let policy = &report.retry;
     let failed = |failure: Failure, retry_after_ms: u64| {
-        let verdict = retry_or_bury(policy, number, failure.kind, retry_after_ms, now, entropy);
+        let used = Used {
+            attempts: number,
+            traps: ledger.traps(id) + u32::from(failure.kind.is_deterministic()),
+        };
+        let verdict = retry_or_bury(policy, used, failure.kind, retry_after_ms, now, entropy);
         (verdict, Some(failure))
     };
     let mut children = Vec::new();
@@ -114,25 +118,29 @@ fn called_off(verdict: Verdict) -> Verdict {
     }
 }
 
-/// A failed attempt is followed by another unless they are used up. A failure that the same input
-/// brings about again has the smaller cap of the two.
+/// What a job has used of its attempts, the one that ended included.
+#[derive(Clone, Copy)]
+struct Used {
+    attempts: u32,
+    /// Those that failed in a way that the same input brings about again.
+    traps: u32,
+}
+
+/// A failed attempt is followed by another unless they are used up. Failures that the same input
+/// brings about again have a cap of their own, by which only they count.
 fn retry_or_bury(
     policy: &RetryPolicy,
-    number: u32,
+    used: Used,
     kind: FailureKind,
     retry_after_ms: u64,
     now: Now,
     entropy: u64,
 ) -> Verdict {
-    let cap = if kind.is_deterministic() {
-        policy.trap_attempts()
-    } else {
-        policy.max_attempts()
-    };
-    if number >= cap {
+    let is_trapped = kind.is_deterministic() && used.traps >= policy.trap_attempts();
+    if is_trapped || used.attempts >= policy.max_attempts() {
         return Verdict::Dead;
     }
-    let wait = policy.backoff().delay_ms(number, entropy);
+    let wait = policy.backoff().delay_ms(used.attempts, entropy);
     Verdict::Retry {
         due: later(now, wait.max(retry_after_ms)),
     }

@@ -70,6 +70,7 @@ impl Ledger {
             self.change(id, written, |slot| slot.take_over(anew, written.at));
             self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
             self.keep_asked(anew);
+            self.keep_traps(id, anew.status, anew.traps);
             return Ok(());
         };
         let names = [self.names.text(slot.kind), self.names.text(slot.queue)];
@@ -93,6 +94,7 @@ impl Ledger {
         }
         self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
         self.keep_asked(anew);
+        self.keep_traps(id, anew.status, anew.traps);
         Ok(())
     }
 

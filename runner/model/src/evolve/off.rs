@@ -30,6 +30,7 @@ impl Ledger {
         let Status::Waiting { .. } = self.known(id)?.status() else {
             return refuse(id, "it is cancelled while it does not wait");
         };
+        self.traps.remove(&id);
         self.change(id, written, |slot| {
             slot.set_status(Status::Cancelled(written.on));
         });

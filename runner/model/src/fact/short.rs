@@ -146,6 +146,7 @@ impl<'a> From<&'a Carried> for Anew<'a> {
                 (Status::Running { .. }, Some(cancel)) => Some(cancel.how),
                 _ => None,
             },
+            traps: carried.traps,
         }
     }
 }

@@ -282,7 +282,7 @@ impl Auditor {
                     due: now.wall.0,
                     seen_due: true,
                 };
-                (job.attempts, job.losses) = (0, 0);
+                (job.attempts, job.losses, job.traps) = (0, 0, 0);
             }
         }
     }
@@ -310,6 +310,8 @@ impl Auditor {
             living += 1;
             assert_eq!((entry.attempts, entry.losses), (job.attempts, job.losses));
             assert_eq!((entry.failure, entry.asked), (job.failure, job.asked));
+            let goes_on = matches!(job.life, Life::Waits { .. } | Life::Runs);
+            assert_eq!(entry.traps, if goes_on { job.traps } else { 0 });
         }
         assert_eq!(
             world.ledger.len(),

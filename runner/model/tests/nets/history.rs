@@ -322,6 +322,7 @@ impl World {
             children: Vec::new(),
             checkpoint: entry.checkpoint.map(|_| vec![1]),
             cancel: entry.asked.map(cancellation),
+            traps: entry.traps,
         })));
         let written = self.ledger.get(id).expect("it is still there");
         assert!(written.enqueued > entry.latest && written.enqueued == written.latest);

@@ -26,6 +26,7 @@ fn carried(entry: Option<&Entry>) -> Carried {
         children: Vec::new(),
         checkpoint: entry.and_then(|entry| entry.checkpoint).map(|_| vec![1]),
         cancel: entry.and_then(|entry| entry.asked).map(cancellation),
+        traps: entry.map_or(0, |entry| entry.traps),
     }
 }
 

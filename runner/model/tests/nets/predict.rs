@@ -19,6 +19,8 @@ pub(crate) struct Known {
     pub(crate) ended_at: u64,
     pub(crate) attempts: u32,
     pub(crate) losses: u32,
+    /// Attempts that would fail again by the same input.
+    pub(crate) traps: u32,
     pub(crate) token: Token,
     pub(crate) failure: Option<FailureKind>,
     /// How its end was asked for while it runs.
@@ -55,6 +57,7 @@ impl Known {
             ended_at: 0,
             attempts: 0,
             losses: 0,
+            traps: 0,
             token: Token(0),
             failure: None,
             asked: None,
@@ -94,12 +97,11 @@ impl Known {
             } => {
                 let policy = policy_of(&self.kind);
                 let repeats = matches!(failure.kind, FailureKind::Trap(_));
-                let allowed = if repeats {
-                    policy.trap_attempts
-                } else {
-                    policy.max_attempts
-                };
-                if self.attempts + 1 >= allowed.expect("the tests' policies name it") {
+                self.traps += u32::from(repeats);
+                let named = "the tests' policies name it";
+                let all = policy.max_attempts.expect(named);
+                let traps = policy.trap_attempts.expect(named);
+                if self.attempts + 1 >= all || repeats && self.traps >= traps {
                     return Expected::Ends(State::Dead);
                 }
                 let wait = retry_after_ms.unwrap_or(0).max(1_000);

@@ -1,7 +1,12 @@
 //! Waits between attempts: total, bounded, growing, and the same when read back from their text.
 
 use proptest::prelude::*;
-use sandhog_model::{Backoff, RetryPolicy, limits::BACKOFF_MS};
+use sandhog_model::{
+    Backoff, ClaimRequest, Command, Event, FailureKind, JobId, Ledger, RecordAt, RetryPolicy,
+    Settlement, Status, TrapKind, Verdict, limits::BACKOFF_MS,
+};
+
+use crate::sample::{failed, job, now, policy, report};
 
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -172,4 +177,62 @@ fn a_policy_fills_its_gaps_from_the_next_source_and_then_from_the_house() {
     let house = RetryPolicy::default();
     assert_eq!((house.max_attempts(), house.trap_attempts()), (25, 3));
     assert_eq!(house.backoff(), &Backoff::Polynomial);
+}
+
+/// A job whose attempts fail so, one after the other; which of them was its last.
+fn last_of(retry: &RetryPolicy, failures: impl IntoIterator<Item = FailureKind>) -> usize {
+    let mut ledger = Ledger::default();
+    let mut place = 0;
+    let mut carry_out = |ledger: &mut Ledger, wish: Command, ms: u64| -> Vec<Event> {
+        ledger.advance(now(ms).wall);
+        let events = ledger.decide(wish, now(ms), 0).expect("sound");
+        for event in &events {
+            place += 1;
+            ledger.evolve(event, RecordAt(place), ms).expect("sound");
+        }
+        events
+    };
+    carry_out(&mut ledger, Command::Enqueue(Box::new(job(1, "k", 0))), 0);
+    for (number, kind) in failures.into_iter().enumerate() {
+        let ms = (number as u64 + 1) * 1_000_000;
+        let claim = ClaimRequest {
+            kinds: vec!["k".into()],
+            max: 1,
+        };
+        carry_out(&mut ledger, Command::Claim(claim), ms);
+        let token = ledger.get(JobId(1)).expect("it is there").token;
+        let settle = Settlement {
+            retry: retry.clone(),
+            ..report(1, token.0, failed(kind))
+        };
+        let events = carry_out(&mut ledger, Command::Settle(Box::new(settle)), ms);
+        let [Event::Settled { verdict, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        if *verdict == Verdict::Dead {
+            let entry = ledger.get(JobId(1)).expect("it is there");
+            assert!(matches!(entry.status, Status::Dead(_)));
+            return number + 1;
+        }
+    }
+    panic!("it goes on");
+}
+
+#[test]
+fn failures_that_repeat_themselves_are_capped_apart_from_the_others() {
+    use FailureKind::{Error, Memory, Timeout};
+    let trap = FailureKind::Trap(TrapKind::Unreachable);
+    let policy = policy(12, 3);
+    // Other failures before and between do not count towards the cap of these, nor these reset.
+    let mixed = [
+        Timeout, Timeout, Error, Error, trap, Error, Memory, Timeout, trap,
+    ];
+    assert_eq!(last_of(&policy, mixed), 9);
+    assert_eq!(last_of(&policy, [trap, trap, trap]), 3);
+    // All of them count towards the attempts in all.
+    assert_eq!(
+        last_of(&policy, [trap, trap].into_iter().chain([Error; 10])),
+        12
+    );
+    assert_eq!(last_of(&policy, [Error; 11].into_iter().chain([trap])), 12);
 }

@@ -46,6 +46,10 @@ fn shown(ledger: &Ledger) -> String {
         ) + &entry
             .asked
             .map_or(String::new(), |how| format!(" asked={how}"))
+            + &match entry.traps {
+                0 => String::new(),
+                traps => format!(" traps={traps}"),
+            }
     });
     let entries: Vec<String> = entries.collect();
     let last_id = ledger.last_id().map_or(0, |id| id.0);

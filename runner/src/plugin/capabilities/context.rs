@@ -1,6 +1,6 @@
 //! `context`: what an attempt may ask about itself, and the checkpoint.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::plugin::{
     bytes::human_bytes,
@@ -19,11 +19,22 @@ impl context::Host for State {
         u64::try_from(self.stop.remaining().as_millis()).unwrap_or(u64::MAX)
     }
 
+    async fn sleep(&mut self, ms: u64) -> bool {
+        let span = Duration::from_millis(ms);
+        let near = self.stop.until_near();
+        let asked = self.stop.live.call_off_asked();
+        tokio::select! {
+            biased;
+            () = asked => false,
+            () = tokio::time::sleep(span.min(near)) => span < near,
+        }
+    }
+
     async fn checkpoint(&mut self, bytes: Vec<u8>) -> Result<(), String> {
         let limit = self.grant.limits.checkpoint;
         if bytes.len() as u64 > limit {
             return Err(format!(
-                "a checkpoint of {} is over its limit of {}",
+                "a checkpoint of {} is over its limit of {} (`checkpoint` under [limits] in sandhog.toml)",
                 human_bytes(bytes.len() as u64),
                 human_bytes(limit)
             ));

@@ -99,19 +99,29 @@ fn quota(grant: &Grant, more: u64) -> Result<u64, String> {
     let jobs = granted.map_or(0, |granted| granted.jobs.min(limits.children));
     if grant.children.len() as u64 >= jobs {
         return Err(format!(
-            "an attempt may enqueue {jobs} jobs, and this one did"
+            "an attempt may enqueue {jobs} jobs, and this one did{}",
+            key("jobs", jobs < limits.children, &grant.plugin)
         ));
     }
     let most = granted.map_or(0, |granted| granted.bytes.min(limits.children_bytes));
     let bytes = grant.children_bytes.saturating_add(more);
     if bytes > most {
         return Err(format!(
-            "the payloads of an attempt's new jobs may be {} in all, and this one would make them {}",
+            "the payloads of an attempt's new jobs may be {} in all, and this one would make them {}{}",
             human_bytes(most),
-            human_bytes(bytes)
+            human_bytes(bytes),
+            key("bytes", most < limits.children_bytes, &grant.plugin)
         ));
     }
     Ok(bytes)
+}
+
+/// Where a cap can be raised, when it can.
+fn key(name: &str, can_be_raised: bool, plugin: &str) -> String {
+    match can_be_raised {
+        true => format!(" (`{name}` of `enqueue` in {plugin}.toml)"),
+        false => ", the most that can be granted".to_owned(),
+    }
 }
 
 #[derive(Debug, Default, PartialEq)]

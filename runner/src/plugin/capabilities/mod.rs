@@ -6,6 +6,7 @@ mod config;
 mod context;
 mod denial;
 mod enqueue;
+pub(crate) mod errors;
 pub(crate) mod files;
 pub(crate) mod grants;
 pub(crate) mod http;

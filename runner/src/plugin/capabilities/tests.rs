@@ -112,6 +112,32 @@ fn a_request_goes_out_and_its_answer_comes_back() {
 }
 
 #[test]
+fn a_body_that_ends_badly_says_how_and_nothing_of_the_host() {
+    let receiver = Receiver::start();
+    let mut ceilings = open();
+    ceilings.general.body = Some(100_000);
+    let rig = Rig::misbehaving().granting(
+        "[[grants.http]]\norigin = \"http://127.0.0.1:*\"\nmethods = [\"GET\"]\nprivate = true\n",
+        &ceilings,
+    );
+    for (path, code, why) in [
+        ("half", "http-broken", "http response incomplete"),
+        ("huge", "http-too-large", "http response body size"),
+    ] {
+        let url = format!("{}/{path}", receiver.origin());
+        let report = rig.run("fetch", &[("url", &url)]);
+        let said = json(&report);
+        assert_eq!((&said["error"], &said["why"]), (&code.into(), &why.into()));
+        if path == "huge" {
+            let logged = logged(&report);
+            for part in ["97.6 KiB", "`body` under [capabilities]"] {
+                assert!(logged.contains(part), "{logged}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_wait_for_an_answer_ends_with_the_attempt() {
     let receiver = Receiver::start();
     let rig = granting(

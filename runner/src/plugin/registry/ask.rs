@@ -68,6 +68,7 @@ pub(crate) fn ask(
         end,
         Facts {
             kind: "describe",
+            own_timeout: false,
             limits: &limits,
             meter: &state.meter,
             panic,

@@ -1,7 +1,7 @@
 //! What is known of files and versions together, and every change of it: what is served follows from
 //! both.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use sandhog_model::{JobId, Outcome, UnixMs};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,8 @@ pub(crate) struct Desk {
     pub(crate) versions: Versions,
     /// The folder's files of grants.
     pub(crate) grants: GrantFiles,
+    /// The version of each plugin that the process before this one served, by name.
+    pub(super) served_before: BTreeMap<String, String>,
     clock: SystemClock,
 }
 
@@ -112,6 +114,7 @@ impl Desk {
     pub(crate) fn new(versions: Versions, grants: GrantFiles) -> Self {
         Self {
             shelf: Shelf::default(),
+            served_before: versions.served_last(),
             versions,
             grants,
             clock: SystemClock::default(),
@@ -140,23 +143,28 @@ impl Desk {
         match verdict {
             Verdict::Nothing => false,
             Verdict::Proven => {
-                self.versions.proved(&plugin.name, &plugin.digest);
+                if self.versions.proved(&plugin.name, &plugin.digest) {
+                    self.versions.save();
+                }
                 false
             }
             Verdict::HoldBack(why) => {
-                tracing::error!(
-                    plugin = plugin.name,
-                    digest = short(&plugin.digest),
-                    "held back: {why}. Its jobs wait; `sandhog plugin rollback {name}` serves the last good version, `sandhog plugin release {name}` lets this one run again",
-                    name = plugin.name
-                );
+                self.say_held_back(&plugin.name, &plugin.digest, &why);
                 self.hold_back(&plugin.digest, why, false);
                 true
             }
         }
     }
 
-    fn hold_back(&mut self, digest: &str, why: String, by_hand: bool) {
+    pub(super) fn say_held_back(&self, name: &str, digest: &str, why: &str) {
+        tracing::error!(
+            plugin = name,
+            digest = short(digest),
+            "held back: {why}. Its jobs wait; `sandhog plugin rollback {name}` serves the last good version, `sandhog plugin release {name}` lets this one run again"
+        );
+    }
+
+    pub(super) fn hold_back(&mut self, digest: &str, why: String, by_hand: bool) {
         let quarantine = Quarantine {
             since: self.now(),
             why,

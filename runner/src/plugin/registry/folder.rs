@@ -144,7 +144,7 @@ fn read_whole(path: &Path, stamp: Option<Stamp>, max_file: u64) -> io::Result<Re
                 human_bytes(before.len()),
                 human_bytes(max_file)
             ),
-            "build it smaller: `opt-level = \"s\"`, `lto = true`, `strip = \"debuginfo\"` in its release profile",
+            "build it smaller (`opt-level = \"s\"`, `lto = true`, `strip = \"debuginfo\"` in its release profile), or raise `max_file` under [plugins] in sandhog.toml",
         )));
     }
     let mut bytes = Vec::new();

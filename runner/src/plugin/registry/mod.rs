@@ -8,6 +8,7 @@ mod ask;
 mod cache;
 mod child;
 mod compile;
+mod crashes;
 mod description;
 mod desk;
 mod folder;
@@ -15,6 +16,7 @@ mod grants;
 mod halt;
 mod imports;
 mod preamble;
+mod room;
 mod shelf;
 mod tally;
 #[cfg(test)]
@@ -262,6 +264,13 @@ impl Registry {
             halt,
             thread: Some(thread),
         })
+    }
+
+    /// Tell that the process before this one went away while it ran these jobs, each with its kind: a
+    /// version to which that happens again and again is held back. To be called once, before jobs
+    /// run.
+    pub fn went_away(&self, jobs: &[(JobId, String)]) {
+        self.shared.went_away(jobs);
     }
 
     /// Look at the folder now instead of at the next poll.

@@ -93,6 +93,7 @@ pub fn run_once(trial: Trial, compiler: Compiler) -> Result<Tried, Problem> {
             .limits
             .memory
             .max(SandboxOptions::default().max_memory),
+        table_elements: trial.limits.table_elements,
         ..SandboxOptions::default()
     };
     let bench = Bench::set_up(&trial.file, &options, compiler)?;

@@ -6,15 +6,15 @@ mod ledger;
 mod tests;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use sandhog_model::UnixMs;
+use sandhog_model::{JobId, UnixMs};
 
-use self::ledger::{Back, History, Ledger};
+use self::ledger::{Back, Crashes, History, Ledger};
 use super::whole::{self, DirError};
 use crate::plugin::Plugin;
 
@@ -153,14 +153,42 @@ impl Versions {
         true
     }
 
-    /// Note that a version completed a job.
-    pub(crate) fn proved(&mut self, name: &str, digest: &str) {
+    /// Note that a version completed a job. True when that ends a row of crashes, and is to be written
+    /// down before the next one.
+    pub(crate) fn proved(&mut self, name: &str, digest: &str) -> bool {
         if let Some(version) = self.ledger.history(name).version(digest)
             && !version.proven
         {
             version.proven = true;
             self.stale = true;
         }
+        let ends_a_row = self.ledger.crashes.remove(digest).is_some();
+        self.stale |= ends_a_row;
+        ends_a_row
+    }
+
+    /// The version of each plugin that was served last, as far as it was written down.
+    pub(crate) fn served_last(&self) -> BTreeMap<String, String> {
+        let histories = self.ledger.plugins.iter();
+        let served = histories.filter_map(|(name, history)| {
+            let back = history.back.as_ref().map(|back| &back.digest);
+            let last = history.versions.last().map(|version| &version.digest);
+            Some((name.clone(), back.or(last)?.clone()))
+        });
+        served.collect()
+    }
+
+    /// Note that the runner went away while it ran these jobs of a version. What is known of such ends
+    /// in a row, with no job completed by that version in between.
+    pub(crate) fn crashed(&mut self, digest: &str, jobs: &BTreeSet<JobId>) -> &Crashes {
+        self.stale = true;
+        let crashes = self.ledger.crashes.entry(digest.to_owned()).or_default();
+        match crashes.count {
+            0 => crashes.jobs.clone_from(jobs),
+            _ => crashes.jobs.retain(|job| jobs.contains(job)),
+        }
+        crashes.count = crashes.count.saturating_add(1);
+        crashes
     }
 
     /// What is served in place of a file's version, if another one is.
@@ -186,6 +214,7 @@ impl Versions {
     /// Let a file's version run again: neither held back nor replaced. False when it was neither.
     pub(crate) fn release(&mut self, name: &str, digest: &str) -> bool {
         let held = self.ledger.quarantined.remove(digest).is_some();
+        self.stale |= self.ledger.crashes.remove(digest).is_some();
         let history = self.ledger.history(name);
         let back = history.back.take_if(|back| back.instead_of == digest);
         let changed = held || back.is_some();
@@ -303,6 +332,10 @@ impl Versions {
             is_here(name) || latest.is_some_and(|one| now.since(one.taken_at) < GONE_MS)
         });
         self.stale |= self.ledger.plugins.len() != before;
+        let histories = &self.ledger.plugins;
+        let known =
+            |digest: &str| (histories.values()).any(|one| one.digests().any(|one| one == digest));
+        self.ledger.crashes.retain(|digest, _| known(digest));
         let kept: BTreeSet<PathBuf> = (self.ledger.plugins.values())
             .flat_map(History::digests)
             .map(|digest| self.path(digest))

@@ -22,6 +22,7 @@ use super::{
     description,
     halt::Halt,
     hex, imports, preamble,
+    room::no_room,
 };
 use crate::plugin::{
     Plugin,
@@ -181,12 +182,7 @@ impl Workshop {
             )
             .into());
         }
-        let component = code.load(&self.engine).map_err(|error| {
-            Fault::new(
-                format!("it does not fit in a sandbox: {error:#}"),
-                "make it smaller, or raise `memory` under [limits] in sandhog.toml",
-            )
-        })?;
+        let component = code.load(&self.engine).map_err(|error| no_room(&error))?;
         let linked = self.link(&component)?;
         let text = ask(&self.engine, &self.runtime, &linked)?;
         let description = description::parse(&text)?;

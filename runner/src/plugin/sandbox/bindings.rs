@@ -6,6 +6,7 @@ wasmtime::component::bindgen!({
     world: "handler-plugin",
     imports: {
         "sandhog:job/context.checkpoint": async,
+        "sandhog:job/context.sleep": async,
         default: exact,
     },
     exports: { default: async },

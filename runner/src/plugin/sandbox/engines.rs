@@ -25,6 +25,9 @@ pub(crate) const INSTANCES: u32 = 64;
 pub(crate) const TABLES: u32 = 64;
 /// Linear memories one attempt may have.
 pub(crate) const MEMORIES: u32 = 16;
+/// Linear memories and tables one component may have. One more is refused at load.
+pub(crate) const COMPONENT_MEMORIES: u32 = 8;
+pub(crate) const COMPONENT_TABLES: u32 = 16;
 
 /// What a worker thread's sandbox is built for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,11 @@ pub struct SandboxOptions {
     pub slots: u32,
     /// The operator's ceiling for the memory limit of any attempt, in bytes, at most 4 GiB.
     pub max_memory: u64,
+    /// The operator's ceiling for the table elements of any attempt.
+    pub table_elements: u64,
+    /// Whether to ask the kernel which pages of a slot were touched, where it can tell, instead of
+    /// clearing all that is kept of it.
+    pub scan: bool,
     /// Whether to set slots aside beforehand, where the address space allows it. Otherwise each
     /// attempt maps its own memory, which costs several times as much.
     pub pool: bool,
@@ -43,6 +51,8 @@ impl Default for SandboxOptions {
         Self {
             slots: 16,
             max_memory: 256 << 20,
+            table_elements: 100_000,
+            scan: true,
             pool: true,
         }
     }
@@ -156,7 +166,7 @@ fn tick(engines: &Weak<Engines>) {
 
 /// An engine whose slots are set aside now.
 fn pooled(options: &SandboxOptions) -> wasmtime::Result<(Engine, Allocator)> {
-    let scan = PoolingAllocationConfig::is_pagemap_scan_available();
+    let scan = options.scan && PoolingAllocationConfig::is_pagemap_scan_available();
     let mut settings = settings();
     settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(options, scan)));
     Ok((Engine::new(&settings)?, Allocator::Pool { scan }))
@@ -199,12 +209,12 @@ fn pool(options: &SandboxOptions, scan: bool) -> PoolingAllocationConfig {
         .total_tables((stores * 4).max(TABLES))
         .total_stacks(stores)
         .max_core_instances_per_component(INSTANCES)
-        .max_memories_per_component(8)
-        .max_tables_per_component(16)
+        .max_memories_per_component(COMPONENT_MEMORIES)
+        .max_tables_per_component(COMPONENT_TABLES)
         .max_memories_per_module(4)
         .max_tables_per_module(4)
         .max_memory_size(usize::try_from(options.max_memory).unwrap_or(usize::MAX))
-        .table_elements(100_000)
+        .table_elements(usize::try_from(options.table_elements).unwrap_or(usize::MAX))
         .max_component_instance_size(10 << 20)
         .max_core_instance_size(10 << 20)
         .linear_memory_keep_resident(keep_memory)

@@ -144,6 +144,7 @@ impl WasmHost {
                 return not_run(attempt, &services);
             }
         };
+        let own_timeout = request.job.timeout_ms.is_some();
         let (job, grant) = hand_over(request, &services, &self.outside);
         let kind = job.kind.clone();
         let state = match State::new(stop, grant) {
@@ -162,7 +163,7 @@ impl WasmHost {
         });
         let (end, used) = measured(visit).await;
         attempt.cpu_us = micros(used);
-        let (outcome, children) = conclude(store, end, &kind, &mut attempt);
+        let (outcome, children) = conclude(store, end, (&kind, own_timeout), &mut attempt);
         if outcome != Outcome::NotRun(Waiting::PoolFull) {
             attempt.digest.clone_from(&plugin.digest);
             attempt.plugin.clone_from(&plugin.name);
@@ -261,11 +262,12 @@ fn hand_over(
     (job, grant)
 }
 
-/// Judge the end, fill in the history, and let the store go.
+/// Judge the end, fill in the history, and let the store go. `job` is its kind, and whether it came
+/// with a wall time of its own.
 fn conclude(
     mut store: Store<State>,
     end: End<Result<handler::Output, handler::JobError>>,
-    kind: &str,
+    (kind, own_timeout): (&str, bool),
     attempt: &mut Attempt,
 ) -> (Outcome, Vec<sandhog_model::Job>) {
     let state = store.data_mut();
@@ -274,6 +276,7 @@ fn conclude(
         end,
         Facts {
             kind,
+            own_timeout,
             limits: &state.grant.limits,
             meter: &state.meter,
             panic,

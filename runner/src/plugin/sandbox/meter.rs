@@ -20,8 +20,9 @@ pub(crate) enum Refused {
     Memory { wanted: u64 },
     /// Table elements: the attempt would have had `wanted` of them.
     Table { wanted: u64 },
-    /// The limit would have allowed it; the pool's slot or the machine did not.
-    Machine,
+    /// The limit would have allowed it, the machine did not: bytes of linear memory that the attempt
+    /// would have had, when it is about memory.
+    Machine { wanted: Option<u64> },
 }
 
 #[derive(Debug)]
@@ -115,8 +116,9 @@ impl ResourceLimiter for Meter {
     }
 
     fn memory_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
+        let wanted = Some(self.memory.now);
         self.memory.take_back();
-        self.refused = Some(Refused::Machine);
+        self.refused = Some(Refused::Machine { wanted });
         Ok(())
     }
 
@@ -145,7 +147,7 @@ impl ResourceLimiter for Meter {
 
     fn table_grow_failed(&mut self, _: wasmtime::Error) -> wasmtime::Result<()> {
         self.tables.take_back();
-        self.refused = Some(Refused::Machine);
+        self.refused = Some(Refused::Machine { wanted: None });
         Ok(())
     }
 
@@ -185,6 +187,8 @@ mod tests {
             .memory_grow_failed(wasmtime::format_err!("no room"))
             .unwrap();
         assert_eq!(meter.peak_memory(), 10);
+        let wanted = Some(90);
+        assert_eq!(meter.refused(), Some(Refused::Machine { wanted }));
         assert!(meter.memory_growing(10, 100, None).unwrap());
     }
 

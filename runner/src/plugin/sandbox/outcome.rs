@@ -32,6 +32,8 @@ const OUT_OF_MEMORY: &str = "memory allocation of";
 /// What the judgement needs beside the end itself.
 pub(crate) struct Facts<'a> {
     pub(crate) kind: &'a str,
+    /// Whether its wall time is one that the job itself came with.
+    pub(crate) own_timeout: bool,
     pub(crate) limits: &'a Limits,
     pub(crate) meter: &'a Meter,
     pub(crate) panic: Option<String>,
@@ -195,12 +197,20 @@ fn memory(refused: Refused, facts: &Facts<'_>) -> Failure {
             ),
         )
         .with_hint(raise("table_elements", facts.kind)),
-        Refused::Machine => Failure::new(
+        Refused::Machine { wanted } => Failure::new(
             FailureKind::Memory,
             "memory-ceiling",
-            "wanted more memory than one sandbox of this runner can have",
+            match wanted {
+                Some(wanted) => format!(
+                    "wanted {} of memory, which the machine did not give it",
+                    human_bytes(wanted)
+                ),
+                None => "wanted more table elements than the machine gave it".to_owned(),
+            },
         )
-        .with_hint("raise `memory` under [limits] in sandhog.toml"),
+        .with_hint(
+            "give the runner more memory, or fewer attempts at a time: lower `slots` under [runner] in sandhog.toml",
+        ),
     }
 }
 
@@ -213,7 +223,10 @@ fn timeout(error: Option<&wasmtime::Error>, facts: &Facts<'_>) -> Failure {
             human_ms(facts.limits.timeout_ms)
         ),
     )
-    .with_hint(raise("timeout", facts.kind));
+    .with_hint(match facts.own_timeout {
+        true => "enqueue it with a longer `--timeout`: it came with this one".to_owned(),
+        false => raise("timeout", facts.kind),
+    });
     match error {
         Some(error) => failure.backtrace = frames(error),
         None => failure.cause.push_str("; it was waiting for the host"),

@@ -20,7 +20,7 @@ use super::{
 /// Bytes host and guest may copy to each other in one call, results included.
 pub(crate) const HOSTCALL_BYTES: usize = 16 << 20;
 /// Component handles a guest may hold.
-const COMPONENT_HANDLES: usize = 10_000;
+pub(super) const COMPONENT_HANDLES: usize = 10_000;
 /// How much later than a guest in its own code one that waits for the host is stopped. The first is
 /// stopped with a backtrace, so it gets the chance.
 const LATE: Duration = Duration::from_millis(50);

@@ -21,7 +21,7 @@ use crate::plugin::{
 };
 
 /// Handles to host resources (streams, pollables, directories) a guest may hold at a time.
-const HANDLES: usize = 4_096;
+pub(super) const HANDLES: usize = 4_096;
 /// Random bytes a guest may ask for in one call.
 pub(crate) const RANDOM_BYTES: u64 = 1 << 20;
 /// Bytes of checkpoints that one attempt may keep in all: each is written to the log and synced,
@@ -36,7 +36,9 @@ const GRACE: Duration = Duration::from_secs(2);
 
 /// The data of an attempt's store.
 pub(crate) struct State {
-    wasi: WasiCtx,
+    /// Made when it is first asked for, as most attempts of short jobs never do; or at once, with
+    /// directories.
+    wasi: Option<WasiCtx>,
     scratch: Option<Scratch>,
     http: Http,
     http_bounds: WasiHttpCtx,
@@ -110,12 +112,17 @@ impl Stop {
         }
     }
 
-    /// Whether the guest should come to an end: called off, interrupted, or within the last fifth of its wall
-    /// time, two seconds at most.
+    /// Whether the guest should come to an end: called off, or within the last fifth of its wall time, two
+    /// seconds at most. One that is interrupted is not told: it is stopped, and what it made of the news
+    /// would use its attempt.
     pub(crate) fn is_near(&self) -> bool {
+        self.live.is_called_off() || self.until_near().is_zero()
+    }
+
+    /// Time until the guest should come to an end although nobody called it off.
+    pub(crate) fn until_near(&self) -> Duration {
         let grace = ((self.deadline - self.started) / 5).min(GRACE);
-        let called_off = self.live.is_interrupted() || self.live.is_called_off();
-        called_off || self.remaining() <= grace
+        self.remaining().saturating_sub(grace)
     }
 
     /// Time until the guest is stopped.
@@ -129,28 +136,17 @@ impl State {
     /// The error is for a person.
     pub(crate) fn new(stop: Stop, grant: Grant) -> Result<Self, String> {
         let journal = Journal::new(Arc::clone(&stop.live), stop.started, grant.limits.log);
-        let stream = |source| Stream {
-            journal: Arc::clone(&journal),
-            source,
-        };
-        let mut builder = WasiCtxBuilder::new();
-        for (key, value) in &grant.grants.env {
-            builder.env(key, value);
+        let (mut wasi, mut scratch) = (None, None);
+        if grant.grants.scratch.is_some() || !grant.grants.mounts.is_empty() {
+            let mut builder = wasi_of(&grant, &journal);
+            let root = grant.outside.scratch.as_deref();
+            let full = Full {
+                journal: Arc::clone(&journal),
+                plugin: grant.plugin.clone(),
+            };
+            scratch = files::prepare(&grant.grants, root, full, &mut builder)?;
+            wasi = Some(builder.build());
         }
-        let root = grant.outside.scratch.as_deref();
-        let full = Full {
-            journal: Arc::clone(&journal),
-            plugin: grant.plugin.clone(),
-        };
-        let scratch = files::prepare(&grant.grants, root, full, &mut builder)?;
-        let wasi = builder
-            .stdout(stream(LogSource::Stdout))
-            .stderr(stream(LogSource::Stderr))
-            .max_random_size(RANDOM_BYTES)
-            .allow_tcp(false)
-            .allow_udp(false)
-            .allow_ip_name_lookup(false)
-            .build();
         let mut table = ResourceTable::new();
         table.set_max_capacity(HANDLES);
         let mut http_bounds = WasiHttpCtx::new();
@@ -163,6 +159,7 @@ impl State {
                 Arc::clone(&grant.grants),
                 Arc::clone(&grant.outside),
                 Arc::clone(&journal),
+                Arc::clone(&stop.live),
                 stop.deadline,
             ),
             http_bounds,
@@ -177,9 +174,16 @@ impl State {
 
     /// Its files, within its quota.
     pub(crate) fn files(&mut self) -> Files<'_> {
+        let Self {
+            wasi,
+            grant,
+            journal,
+            ..
+        } = self;
+        let wasi = wasi.get_or_insert_with(|| wasi_of(grant, journal).build());
         Files {
             view: WasiFilesystemCtxView {
-                ctx: self.wasi.filesystem(),
+                ctx: wasi.filesystem(),
                 table: &mut self.table,
             },
             scratch: self.scratch.as_mut(),
@@ -187,11 +191,38 @@ impl State {
     }
 }
 
+/// WASI for a guest: closed input, captured output, the environment it is granted, no sockets.
+fn wasi_of(grant: &Grant, journal: &Arc<Journal>) -> WasiCtxBuilder {
+    let stream = |source| Stream {
+        journal: Arc::clone(journal),
+        source,
+    };
+    let mut builder = WasiCtxBuilder::new();
+    for (key, value) in &grant.grants.env {
+        builder.env(key, value);
+    }
+    builder
+        .stdout(stream(LogSource::Stdout))
+        .stderr(stream(LogSource::Stderr))
+        .max_random_size(RANDOM_BYTES)
+        .allow_tcp(false)
+        .allow_udp(false)
+        .allow_ip_name_lookup(false);
+    builder
+}
+
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
+        let Self {
+            wasi,
+            grant,
+            journal,
+            table,
+            ..
+        } = self;
         WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
+            ctx: wasi.get_or_insert_with(|| wasi_of(grant, journal).build()),
+            table,
         }
     }
 }

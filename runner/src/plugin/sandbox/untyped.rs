@@ -8,9 +8,10 @@ use sandhog_model::{Failure, FailureKind, TrapKind};
 use wasmtime_wasi::ResourceTableError;
 
 use super::{
+    engines::{INSTANCES, MEMORIES, TABLES},
     outcome::{Facts, line, raise},
-    run::{HOSTCALL_BYTES, Phase},
-    state::RANDOM_BYTES,
+    run::{COMPONENT_HANDLES, HOSTCALL_BYTES, Phase},
+    state::{HANDLES, RANDOM_BYTES},
 };
 use crate::plugin::bytes::human_bytes;
 
@@ -60,7 +61,10 @@ pub(super) fn failure(
             FailureKind::Limit,
             "instances",
             format!("the component is made of too many parts: {}", line(text)),
-        ),
+        )
+        .with_hint(format!(
+            "join its modules: an attempt may have {INSTANCES} instances, {MEMORIES} memories and {TABLES} tables, whatever the settings"
+        )),
         (Phase::Instantiate, false) => Failure::new(
             FailureKind::HostError,
             "instantiate",
@@ -99,7 +103,10 @@ fn over_a_limit(
     text: &str,
     facts: &Facts<'_>,
 ) -> Option<Failure> {
-    let limit = |code: &str, cause: String| Some(Failure::new(FailureKind::Limit, code, cause));
+    let limit = |code: &str, cause: String, instead: &str| {
+        let hint = format!("{instead}: this limit is the same for all");
+        Some(Failure::new(FailureKind::Limit, code, cause).with_hint(hint))
+    };
     if text.contains(COPIED_TOO_MUCH) {
         if phase == Phase::Call && !in_guest {
             return Some(unreadable(facts));
@@ -110,6 +117,7 @@ fn over_a_limit(
                 "the handler handed the host more than {} in one call",
                 human_bytes(HOSTCALL_BYTES as u64)
             ),
+            "hand over less at a time",
         );
     }
     let full = matches!(
@@ -119,7 +127,10 @@ fn over_a_limit(
     if full || text.contains(TOO_MANY_HANDLES) {
         return limit(
             "handles",
-            "the handler held too many streams, timers, files or other resources at a time".into(),
+            format!(
+                "the handler held too many streams, timers, files or other resources at a time: {HANDLES} of the host's, or {COMPONENT_HANDLES} in all"
+            ),
+            "let go of what is not needed any more",
         );
     }
     if let Some(wanted) = random_bytes(text) {
@@ -130,6 +141,7 @@ fn over_a_limit(
                 human_bytes(wanted),
                 human_bytes(RANDOM_BYTES)
             ),
+            "ask for less at a time",
         );
     }
     None

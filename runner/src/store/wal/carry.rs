@@ -35,6 +35,7 @@ pub(super) fn carried(
         children: history.children(),
         checkpoint,
         cancel: history.cancel(entry).cloned(),
+        traps: entry.traps,
         job: history.job,
     };
     fit(&mut carried);

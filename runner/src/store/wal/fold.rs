@@ -101,6 +101,7 @@ impl Folded {
             children: Vec::new(),
             checkpoint: None,
             cancel: None,
+            traps: 0,
             job,
         }));
         true
@@ -200,7 +201,7 @@ fn hasten(job: &mut Carried, at: UnixMs) {
 fn requeue(job: &mut Carried, at: UnixMs) {
     job.cancel = None;
     job.status = waiting(at, false);
-    (job.attempts, job.losses) = (0, 0);
+    (job.attempts, job.losses, job.traps) = (0, 0, 0);
 }
 
 fn lease(job: &mut Carried, token: Token, since: UnixMs) {
@@ -227,7 +228,7 @@ fn restart(job: &mut Carried) {
     match job.status {
         Status::Waiting { .. } | Status::Running { .. } => {}
         Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => {
-            (job.attempts, job.losses) = (0, 0);
+            (job.attempts, job.losses, job.traps) = (0, 0, 0);
         }
     }
 }
@@ -253,6 +254,11 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
     };
     job.token = attempt.token;
     job.attempts = before.saturating_add(u32::from(used));
+    let repeats = (attempt.failure.as_ref()).is_some_and(|failure| failure.kind.is_deterministic());
+    job.traps = match status {
+        Status::Waiting { .. } | Status::Running { .. } => job.traps + u32::from(used && repeats),
+        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => 0,
+    };
     if ran {
         job.failure = attempt.failure.as_ref().map(|failure| failure.kind);
     }

@@ -49,6 +49,8 @@ pub struct Wal {
     pub(super) poison: watch::Receiver<Option<String>>,
     /// Whether new work waits for the compaction.
     pub(super) behind: watch::Receiver<bool>,
+    /// The jobs that were running when the process before this one ended, with their kinds.
+    pub(super) lost: Vec<(JobId, String)>,
     #[cfg(test)]
     pub(super) compaction: std::sync::mpsc::SyncSender<super::compact::Wake>,
     pub(super) thread: Option<JoinHandle<()>>,
@@ -65,6 +67,13 @@ impl Drop for Wal {
 }
 
 impl Wal {
+    /// The jobs that were running when the process before this one ended, with their kinds; none when
+    /// another opened the directory since and took their leases back.
+    #[must_use]
+    pub fn lost(&self) -> &[(JobId, String)] {
+        &self.lost
+    }
+
     async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.mailbox

@@ -75,6 +75,7 @@ fn carried(letter: &Letter, now: Now) -> Carried {
         children: Vec::new(),
         checkpoint: None,
         cancel: None,
+        traps: 0,
     };
     carry::fit(&mut carried);
     carried

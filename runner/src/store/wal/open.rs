@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use sandhog_model::IdMint;
+use sandhog_model::{IdMint, JobId, Ledger};
 
 use super::{
     Durability, Wal, WalOptions,
@@ -155,6 +155,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let seen = writer.ledger.last_id();
     let letters = writer.dead.tokens().into_iter().map(|(id, _)| id);
     seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
+    let lost = leased(&writer.ledger);
     reconcile::reconcile(&mut writer, &gone, now)?;
     let mut actor = Actor {
         writer,
@@ -168,7 +169,17 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         _lock: lock,
     };
     actor.purge_at_start();
-    Ok(Arc::new(start(actor, dir, files, mint, &options)?))
+    let mut wal = start(actor, dir, files, mint, &options)?;
+    wal.lost = lost;
+    Ok(Arc::new(wal))
+}
+
+/// The jobs that were running when the process before this one ended, with their kinds.
+fn leased(ledger: &Ledger) -> Vec<(JobId, String)> {
+    let leases = ledger.leases().into_iter();
+    leases
+        .filter_map(|(id, _)| Some((id, ledger.look(id)?.kind().to_owned())))
+        .collect()
 }
 
 /// Give the writer and the compaction their threads.
@@ -205,6 +216,7 @@ fn start(
         changes: bell.changes.clone(),
         poison: bell.poison.subscribe(),
         behind: actor.upkeep.behind.subscribe(),
+        lost: Vec::new(),
         #[cfg(test)]
         compaction: compaction.door(),
         thread: None,

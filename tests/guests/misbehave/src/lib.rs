@@ -22,6 +22,7 @@ sandhog_sdk::export!(
     verdicts::spawn,
     verdicts::checkpoint,
     verdicts::heed,
+    verdicts::rest,
     violent::panic,
     violent::unreachable,
     violent::divide,

@@ -1,6 +1,6 @@
 //! Kinds that end as the contract allows, each with another verdict.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sandhog_sdk::{Bytes, Context, Error, NewJob};
 use serde_json::{Value, json};
@@ -143,4 +143,17 @@ pub(crate) fn heed(_: Bytes, ctx: &Context) -> Result<Value, Error> {
         Some("ok") => Ok(json!("ended by itself")),
         _ => Err(Error::retryable("told to end").with_code("told")),
     }
+}
+
+/// Waits header `ms` (1000) milliseconds, unless it is told to end; gives back how many it waited.
+#[sandhog_sdk::job]
+pub(crate) fn rest(_: Bytes, ctx: &Context) -> Result<u64, Error> {
+    ctx.info("resting");
+    let ms = number(ctx, "ms", 1_000);
+    let begun = Instant::now();
+    ctx.sleep(Duration::from_millis(ms)).map_err(|why| {
+        let waited = begun.elapsed().as_millis();
+        Error::retryable(format!("{why}, after {waited} ms")).with_code("told")
+    })?;
+    Ok(u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX))
 }

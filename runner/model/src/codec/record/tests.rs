@@ -154,6 +154,7 @@ fn carried_events(id: JobId, at: UnixMs) -> Vec<Event> {
         children: vec![],
         checkpoint: None,
         cancel: None,
+        traps: 0,
     };
     let due = at;
     for status in [

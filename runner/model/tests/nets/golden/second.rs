@@ -21,6 +21,7 @@ pub(super) fn carried(status: Status) -> Carried {
         children: Vec::new(),
         checkpoint: None,
         cancel: None,
+        traps: 0,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bodies within bounds, of requests and of responses.
 
 use std::{
+    future::Future,
     pin::Pin,
     task::{Context, Poll},
     time::Duration,
@@ -10,6 +11,8 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 use wasmtime_wasi_http::{Error, WasiBody};
+
+use super::fault::Fault;
 
 /// A body that ends in an error once it is too large, or once nothing came for too long.
 pub(crate) struct Bounded<H> {
@@ -90,6 +93,48 @@ impl<H: Unpin> Body for Bounded<H> {
                     false => Poll::Pending,
                 }
             }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Resolves when a job is called off.
+pub(crate) type Off = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A body whose reader does not wait any more once the job was called off. What is there is still
+/// read.
+pub(crate) struct LetGo<B> {
+    inner: B,
+    off: Off,
+}
+
+impl<B> LetGo<B> {
+    pub(crate) fn new(inner: B, off: Off) -> Self {
+        Self { inner, off }
+    }
+}
+
+impl<B: Body<Data = Bytes, Error = Error> + Unpin> Body for LetGo<B> {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        match Pin::new(&mut self.inner).poll_frame(context) {
+            Poll::Ready(frame) => Poll::Ready(frame),
+            Poll::Pending => match self.off.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(Some(Err(Fault::called_off().error))),
+                Poll::Pending => Poll::Pending,
+            },
         }
     }
 

@@ -9,6 +9,12 @@ use std::{
 use tokio_rustls::rustls;
 use wasmtime_wasi_http::Error;
 
+use super::BODY_KEY;
+use crate::plugin::bytes::human_bytes;
+
+/// What a guest reads of a request that was given up; the SDK knows it by its first word.
+const CALLED_OFF: &str = "cancelled: the job was called off";
+
 /// Why a request had no answer.
 #[derive(Debug)]
 pub(crate) struct Fault {
@@ -31,6 +37,14 @@ impl Fault {
     /// A fault of the runner or its machine.
     pub(crate) fn own(why: String) -> Self {
         Self::new(Error::ConfigurationError, why)
+    }
+
+    /// The job was called off while it waited.
+    pub(crate) fn called_off() -> Self {
+        Self::new(
+            Error::InternalError(Some(CALLED_OFF.into())),
+            "given up, as the job was called off",
+        )
     }
 
     pub(crate) fn closed(address: IpAddr) -> Self {
@@ -84,8 +98,8 @@ pub(super) fn of_hyper(error: &hyper::Error) -> Fault {
     let own = error.source().and_then(|source| source.downcast_ref());
     if let Some(Error::HttpRequestBodySize(limit)) = own {
         let why = format!(
-            "the request's body is over its limit of {} bytes",
-            limit.unwrap_or(0)
+            "the request's body is over its limit of {} ({BODY_KEY})",
+            human_bytes(limit.unwrap_or(0))
         );
         return Fault::new(Error::HttpRequestBodySize(*limit), why);
     }

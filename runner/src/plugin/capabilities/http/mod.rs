@@ -23,9 +23,10 @@ use sandhog_model::LogLevel;
 use tokio::sync::Semaphore;
 use wasmtime_wasi_http::{Error, RequestOptions, WasiBody, WasiHttpHooks};
 
+use body::{LetGo, Off};
 pub(crate) use client::Client;
 use client::Outgoing;
-use fault::{Fault, of_hyper};
+use fault::Fault;
 
 use super::{
     denial,
@@ -33,10 +34,16 @@ use super::{
     outside::Outside,
     secrets::{Piece, pieces},
 };
-use crate::plugin::{bytes::human_ms, sandbox::journal::Journal};
+use crate::plugin::{
+    Live,
+    bytes::{human_bytes, human_ms},
+    sandbox::journal::Journal,
+};
 
 /// Longest time to look up, connect and agree on TLS.
 const CONNECT: Duration = Duration::from_secs(10);
+/// Where the limit of bodies is raised.
+const BODY_KEY: &str = "`body` under [capabilities] in sandhog.toml";
 /// Longest wait for a response's head, and between parts of its body.
 const WAIT: Duration = Duration::from_secs(30);
 
@@ -46,6 +53,7 @@ pub(crate) struct Http {
     grants: Arc<Grants>,
     outside: Arc<Outside>,
     journal: Arc<Journal>,
+    live: Arc<Live>,
     deadline: Instant,
     /// Requests under way; made with the first.
     slots: Option<Arc<Semaphore>>,
@@ -61,6 +69,7 @@ impl Http {
         grants: Arc<Grants>,
         outside: Arc<Outside>,
         journal: Arc<Journal>,
+        live: Arc<Live>,
         deadline: Instant,
     ) -> Self {
         Self {
@@ -68,6 +77,7 @@ impl Http {
             grants,
             outside,
             journal,
+            live,
             deadline,
             slots: None,
             sent: 0,
@@ -219,12 +229,25 @@ impl WasiHttpHooks for Http {
             grants: Arc::clone(&self.grants),
         };
         let outside = Arc::clone(&self.outside);
+        let mut off = called_off(Arc::clone(&self.live));
         Box::new(async move {
-            match Arc::clone(&outside.client).send(outgoing).await {
+            let sent = tokio::select! {
+                biased;
+                sent = Arc::clone(&outside.client).send(outgoing) => sent,
+                () = &mut off => Err(Fault::called_off()),
+            };
+            match sent {
                 Ok((answer, driver)) => {
                     said.answered(answer.status());
-                    let answer = answer.map(BodyExt::boxed_unsync);
-                    let io = async move { driver.await.map_err(|error| of_hyper(&error).error) };
+                    let answer = answer.map(|body| {
+                        let body = LetGo::new(body, off);
+                        body.map_err(move |error| said.cut(error)).boxed_unsync()
+                    });
+                    // How the connection ended is told by the answer and by its body.
+                    let io = async move {
+                        let _ = driver.await;
+                        Ok(())
+                    };
                     Ok((answer, Box::new(io) as Io))
                 }
                 Err(fault) => Err(said.failed(fault)),
@@ -236,6 +259,18 @@ impl WasiHttpHooks for Http {
         // What a guest writes in one go is held by the host until it is sent.
         64 << 10
     }
+}
+
+/// Resolves when the job is called off. Never when it was before: what its handler sends then is part
+/// of its ending.
+fn called_off(live: Arc<Live>) -> Off {
+    let already = live.is_called_off();
+    Box::pin(async move {
+        match already {
+            true => std::future::pending().await,
+            false => live.call_off_asked().await,
+        }
+    })
 }
 
 /// What the job's log says of one request.
@@ -254,6 +289,19 @@ impl Said {
         let ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let text = format!("{}: {status} after {}", self.what, human_ms(ms));
         self.journal.log(LogLevel::Debug, &text, Vec::new());
+    }
+
+    /// A body that could not be read to its end.
+    fn cut(&self, error: Error) -> Error {
+        if let Error::HttpResponseBodySize(limit) = &error {
+            let limit = human_bytes(limit.unwrap_or(0));
+            let text = format!(
+                "{}: the answer's body is over its limit of {limit} ({BODY_KEY})",
+                self.what
+            );
+            self.journal.log(LogLevel::Warn, &text, Vec::new());
+        }
+        error
     }
 
     fn failed(&self, fault: Fault) -> Error {

@@ -172,3 +172,73 @@ fn a_kept_version_that_was_damaged_is_not_served() {
     folder.registry().act("one", PluginAct::Release).unwrap();
     folder.once("served", |catalog| catalog.kinds() == ["a", "b"]);
 }
+
+/// A start after the process before it went away while it ran jobs of kind `a`.
+fn after_a_crash(folder: Folder, jobs: &[u128]) -> Folder {
+    let folder = folder.start();
+    let jobs: Vec<(JobId, String)> = jobs.iter().map(|job| (JobId(*job), "a".into())).collect();
+    folder.registry().went_away(&jobs);
+    folder
+}
+
+fn served_one() -> (Folder, String) {
+    let folder = Folder::new();
+    folder.write("one.wasm", &component(&["a"]));
+    let folder = folder.start();
+    let version = digest(&folder.catalog(), "one");
+    (folder, version)
+}
+
+#[test]
+fn a_version_with_which_the_runner_goes_away_again_and_again_is_held_back() {
+    let (mut folder, version) = served_one();
+    for jobs in [&[1, 2], &[2, 3]] {
+        folder = after_a_crash(folder, jobs);
+        assert_eq!(held(&folder.catalog()), None);
+    }
+    folder = after_a_crash(folder, &[3, 4]);
+    assert_eq!(held(&folder.catalog()), Some(version.as_str()));
+    let why = &folder.catalog().held["one"].why;
+    assert!(why.contains("went away 3 times in a row"), "{why}");
+    // A restart knows of it; a release begins anew.
+    folder = folder.start();
+    assert_eq!(held(&folder.catalog()), Some(version.as_str()));
+    folder.registry().act("one", PluginAct::Release).unwrap();
+    for jobs in [&[5], &[6]] {
+        folder = after_a_crash(folder, jobs);
+        assert_eq!(held(&folder.catalog()), None);
+    }
+}
+
+#[test]
+fn one_job_that_takes_the_runner_down_each_time_is_its_own_fault() {
+    let (mut folder, version) = served_one();
+    for jobs in [&[1, 2], &[1, 3], &[1, 4], &[1, 5]] {
+        folder = after_a_crash(folder, jobs);
+        assert_eq!(held(&folder.catalog()), None);
+    }
+    // It was buried, and the runner still goes away.
+    folder = after_a_crash(folder, &[5, 6]);
+    assert_eq!(held(&folder.catalog()), Some(version.as_str()));
+}
+
+#[test]
+fn a_completed_job_or_another_version_ends_the_row() {
+    let (mut folder, _) = served_one();
+    for jobs in [&[1], &[2]] {
+        folder = after_a_crash(folder, jobs);
+    }
+    ends(&folder, 3..4, &done());
+    for jobs in [&[4], &[5]] {
+        folder = after_a_crash(folder, jobs);
+        assert_eq!(held(&folder.catalog()), None);
+    }
+    // What came while no runner was up ran none of these jobs.
+    folder.registry = None;
+    folder.write("one.wasm", &component(&["a", "b"]));
+    let folder = after_a_crash(folder, &[6]);
+    assert_eq!(
+        (held(&folder.catalog()), folder.catalog().kinds().len()),
+        (None, 2)
+    );
+}

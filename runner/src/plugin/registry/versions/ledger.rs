@@ -1,8 +1,11 @@
 //! What is written down of versions.
 
-use std::{collections::BTreeMap, io};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+};
 
-use sandhog_model::UnixMs;
+use sandhog_model::{JobId, UnixMs};
 use serde::{Deserialize, Serialize};
 
 /// The file's layout.
@@ -18,6 +21,9 @@ pub(super) struct Ledger {
     /// Versions that are held back, by digest: the same bytes under another name are no better.
     #[serde(default)]
     pub(super) quarantined: BTreeMap<String, Quarantine>,
+    /// How often the runner went away while it ran jobs of a version, by digest.
+    #[serde(default)]
+    pub(super) crashes: BTreeMap<String, Crashes>,
 }
 
 /// The versions of one plugin.
@@ -65,12 +71,21 @@ pub struct Quarantine {
     pub by_hand: bool,
 }
 
+/// Ends of the runner in a row at which jobs of a version were running.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Crashes {
+    pub(crate) count: u32,
+    /// The jobs that were running at each of them.
+    pub(crate) jobs: BTreeSet<JobId>,
+}
+
 impl Default for Ledger {
     fn default() -> Self {
         Self {
             schema: SCHEMA,
             plugins: BTreeMap::new(),
             quarantined: BTreeMap::new(),
+            crashes: BTreeMap::new(),
         }
     }
 }

@@ -36,6 +36,11 @@ impl Rig {
         Self::with(misbehave())
     }
 
+    /// With a built plugin.
+    pub(crate) fn built(name: &str, path: &str) -> Self {
+        Self::with(made(name, path))
+    }
+
     pub(crate) fn with(plugin: Plugin) -> Self {
         Self::with_slots(plugin, 4)
     }
@@ -57,7 +62,17 @@ impl Rig {
         Self::of(plugin, options)
     }
 
-    fn of(plugin: Plugin, options: SandboxOptions) -> Self {
+    /// With a pool that is cleared as where the kernel does not tell which pages were touched.
+    pub(crate) fn clearing(plugin: Plugin, slots: u32) -> Self {
+        let options = SandboxOptions {
+            slots,
+            scan: false,
+            ..SandboxOptions::default()
+        };
+        Self::of(plugin, options)
+    }
+
+    pub(crate) fn of(plugin: Plugin, options: SandboxOptions) -> Self {
         let factory = WasmHostFactory::new(options).unwrap();
         Self {
             host: factory.wasm_host().unwrap(),
@@ -75,6 +90,12 @@ impl Rig {
         let asked = crate::plugin::capabilities::grants::parse(toml).unwrap();
         Arc::make_mut(&mut self.plugin).grants = Arc::new(ceilings.bound("misbehave", &asked));
         self.host = self.host.reaching(Outside::new(ceilings, None, None));
+        self
+    }
+
+    /// With what lies outside of its sandbox.
+    pub(crate) fn reaching(mut self, outside: Arc<Outside>) -> Self {
+        self.host = self.host.reaching(outside);
         self
     }
 
@@ -219,13 +240,17 @@ pub(crate) fn shared_cache() -> PathBuf {
     exe.with_file_name("sandhog-test-code")
 }
 
-fn misbehave() -> Plugin {
-    let file = guest("tests/guests/misbehave.wasm");
+fn made(name: &str, path: &str) -> Plugin {
+    let file = guest(path);
     let engines = Engines::start().unwrap();
     let bytes = fs::read(&file).unwrap();
-    let mut plugin = workshop_for_tests(&shared_cache(), &engines)
-        .make("misbehave", &file, &bytes)
-        .unwrap();
+    workshop_for_tests(&shared_cache(), &engines)
+        .make(name, &file, &bytes)
+        .unwrap()
+}
+
+fn misbehave() -> Plugin {
+    let mut plugin = made("misbehave", "tests/guests/misbehave.wasm");
     plugin.grants = grants("[grants]\nenqueue = { queues = [\"*\"] }\n");
     plugin
 }

@@ -70,6 +70,11 @@ fn a_slot_of_the_pool_is_clean_for_the_next_guest() {
 }
 
 #[test]
+fn a_slot_is_clean_also_where_the_kernel_does_not_tell_what_was_touched() {
+    nothing_is_left(|plugin| Rig::clearing(plugin, 1));
+}
+
+#[test]
 fn what_is_mapped_for_a_guest_is_clean() {
     nothing_is_left(Rig::on_demand);
 }

@@ -3,6 +3,7 @@
 mod calls;
 mod guests;
 mod hand_made;
+mod hints;
 mod hostile;
 pub(crate) mod kit;
 mod leftovers;

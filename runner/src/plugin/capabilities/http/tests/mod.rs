@@ -4,6 +4,7 @@ mod rules;
 mod secrets;
 mod servers;
 mod tls;
+mod webhook;
 
 use std::{
     pin::Pin,
@@ -67,6 +68,7 @@ impl Bench {
                 Arc::new(ceilings.bound("p", &parse(toml).unwrap())),
                 Arc::new(outside),
                 Journal::new(Arc::clone(&live), begun, 1 << 20),
+                Arc::clone(&live),
                 begun + Duration::from_secs(60),
             ),
             live,

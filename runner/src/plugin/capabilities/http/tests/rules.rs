@@ -107,7 +107,7 @@ fn an_address_that_is_not_on_the_internet_is_closed_unless_opened_twice() {
 
 /// A name that stands for a public address when it is asked for first, and for this machine ever
 /// after.
-struct Rebinding(AtomicUsize);
+pub(super) struct Rebinding(pub(super) AtomicUsize);
 
 impl Resolve for Rebinding {
     fn resolve<'a>(

@@ -2,7 +2,7 @@
 
 use std::{io::Write, net::SocketAddr, sync::Arc};
 
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::{
     TlsAcceptor,
@@ -18,16 +18,28 @@ use super::{Bench, open};
 use crate::plugin::capabilities::http::Client;
 
 /// A server with a certificate of its own for these names, until the runtime is dropped.
-struct Secured {
-    address: SocketAddr,
-    ca: tempfile::NamedTempFile,
+pub(super) struct Secured {
+    pub(super) address: SocketAddr,
+    pub(super) ca: tempfile::NamedTempFile,
     _runtime: tokio::runtime::Runtime,
 }
 
 impl Secured {
-    fn start(name: &str) -> Self {
-        let CertifiedKey { cert, signing_key } =
-            generate_simple_self_signed([name.to_owned()]).unwrap();
+    pub(super) fn start(name: &str) -> Self {
+        Self::with(CertificateParams::new([name.to_owned()]).unwrap())
+    }
+
+    /// With a certificate that was good until the end of 2001.
+    pub(super) fn expired(name: &str) -> Self {
+        let mut params = CertificateParams::new([name.to_owned()]).unwrap();
+        params.not_before = date_time_ymd(2000, 1, 1);
+        params.not_after = date_time_ymd(2001, 12, 31);
+        Self::with(params)
+    }
+
+    fn with(params: CertificateParams) -> Self {
+        let signing_key = KeyPair::generate().unwrap();
+        let cert = params.self_signed(&signing_key).unwrap();
         let mut ca = tempfile::NamedTempFile::new().unwrap();
         ca.write_all(cert.pem().as_bytes()).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signing_key.serialize_der()));
@@ -114,4 +126,15 @@ fn a_certificate_for_another_name_is_refused() {
         "{answer:?}"
     );
     assert!(logged.contains("certificate"), "{logged}");
+}
+
+#[test]
+fn a_certificate_whose_time_is_over_is_refused() {
+    let server = Secured::expired("localhost");
+    let (answer, logged) = server.get("localhost", true);
+    assert!(
+        matches!(answer, Err(Error::TlsCertificateError)),
+        "{answer:?}"
+    );
+    assert!(logged.contains("expired"), "{logged}");
 }
