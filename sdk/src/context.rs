@@ -42,12 +42,16 @@ pub(crate) enum Host {
 
 /// How much a log line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum Level {
+    /// Every step, for whoever follows one attempt closely.
     Trace,
+    /// What helps to find a fault.
     Debug,
+    /// What went as it should.
     Info,
+    /// What someone should look at some day.
     Warn,
+    /// What went wrong.
     Error,
 }
 
@@ -139,6 +143,16 @@ impl Context {
         UNIX_EPOCH + Duration::from_millis(self.job.enqueued_at_ms)
     }
 
+    /// The time now, by the host's clock; in a test by the fake's, which stands still until the test
+    /// lets time pass.
+    pub fn now(&self) -> SystemTime {
+        match &self.host {
+            #[cfg(target_family = "wasm")]
+            Host::Imports => SystemTime::now(),
+            Host::Fake(record) => record.now(),
+        }
+    }
+
     /// When this attempt will be interrupted.
     pub fn deadline(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.job.deadline_ms)
@@ -149,7 +163,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::remaining(),
-            Host::Fake(record) => record.remaining,
+            Host::Fake(record) => record.remaining(),
         }
     }
 
@@ -158,7 +172,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::cancelled(),
-            Host::Fake(record) => record.cancelled,
+            Host::Fake(record) => record.cancelled(),
         }
     }
 
