@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(not(target_family = "wasm"))]
 use crate::testing::Record;
 use crate::{EnqueueError, NewJob};
 
@@ -36,7 +37,8 @@ pub(crate) enum Host {
     /// The contract's imports.
     #[cfg(target_family = "wasm")]
     Imports,
-    /// A test's record.
+    /// A test's record. Not in a component: it would be carried along for nothing.
+    #[cfg(not(target_family = "wasm"))]
     Fake(Box<Record>),
 }
 
@@ -149,6 +151,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => SystemTime::now(),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.now(),
         }
     }
@@ -163,6 +166,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::remaining(),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.remaining(),
         }
     }
@@ -172,6 +176,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::cancelled(),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.cancelled(),
         }
     }
@@ -181,6 +186,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::checkpoint(state),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.checkpoint(state),
         }
     }
@@ -202,6 +208,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::progress(done, total, note),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.progress(done, total, note),
         }
     }
@@ -212,6 +219,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::log(level, line, fields),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.log(level, line, fields),
         }
     }
@@ -221,6 +229,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::log_enabled(level),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => level >= record.log_level,
         }
     }
@@ -265,6 +274,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::enqueue(kind, payload, headers, options),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.enqueue(kind, payload, headers, options),
         }
     }
@@ -275,6 +285,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::hmac_sha256(secret, text),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.hmac_sha256(secret, text),
         }
     }
@@ -284,6 +295,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::config(key),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.config(key),
         }
     }

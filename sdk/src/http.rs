@@ -129,6 +129,7 @@ impl Request {
         match &ctx.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest_http::send(&self),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.send(self),
         }
     }

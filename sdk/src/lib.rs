@@ -102,6 +102,7 @@ mod handler;
 pub mod http;
 mod new_job;
 mod payload;
+#[cfg(not(target_family = "wasm"))]
 pub mod testing;
 
 pub use context::{CheckpointError, Context, Level, SignError};
