@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+#[cfg(not(target_family = "wasm"))]
 use crate::testing::Record;
 use crate::{EnqueueError, NewJob};
 
@@ -36,18 +37,23 @@ pub(crate) enum Host {
     /// The contract's imports.
     #[cfg(target_family = "wasm")]
     Imports,
-    /// A test's record.
+    /// A test's record. Not in a component: it would be carried along for nothing.
+    #[cfg(not(target_family = "wasm"))]
     Fake(Box<Record>),
 }
 
 /// How much a log line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs)]
 pub enum Level {
+    /// Every step, for whoever follows one attempt closely.
     Trace,
+    /// What helps to find a fault.
     Debug,
+    /// What went as it should.
     Info,
+    /// What someone should look at some day.
     Warn,
+    /// What went wrong.
     Error,
 }
 
@@ -151,6 +157,17 @@ impl Context {
         UNIX_EPOCH + Duration::from_millis(self.job.enqueued_at_ms)
     }
 
+    /// The time now, by the host's clock; in a test by the fake's, which stands still until the test
+    /// lets time pass.
+    pub fn now(&self) -> SystemTime {
+        match &self.host {
+            #[cfg(target_family = "wasm")]
+            Host::Imports => SystemTime::now(),
+            #[cfg(not(target_family = "wasm"))]
+            Host::Fake(record) => record.now(),
+        }
+    }
+
     /// When this attempt will be interrupted.
     pub fn deadline(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_millis(self.job.deadline_ms)
@@ -161,7 +178,8 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::remaining(),
-            Host::Fake(record) => record.remaining,
+            #[cfg(not(target_family = "wasm"))]
+            Host::Fake(record) => record.remaining(),
         }
     }
 
@@ -170,7 +188,8 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::cancelled(),
-            Host::Fake(record) => record.cancelled,
+            #[cfg(not(target_family = "wasm"))]
+            Host::Fake(record) => record.cancelled(),
         }
     }
 
@@ -203,6 +222,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::checkpoint(state),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.checkpoint(state),
         }
     }
@@ -224,6 +244,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::progress(done, total, note),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.progress(done, total, note),
         }
     }
@@ -234,6 +255,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::log(level, line, fields),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.log(level, line, fields),
         }
     }
@@ -243,6 +265,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::log_enabled(level),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => level >= record.log_level,
         }
     }
@@ -287,6 +310,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::enqueue(kind, payload, headers, options),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.enqueue(kind, payload, headers, options),
         }
     }
@@ -297,6 +321,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::hmac_sha256(secret, text),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.hmac_sha256(secret, text),
         }
     }
@@ -306,6 +331,7 @@ impl Context {
         match &self.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest::config(key),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.config(key),
         }
     }

@@ -141,6 +141,25 @@ impl<E: std::error::Error + 'static> From<E> for Error {
     }
 }
 
+/// What a handler's function can fail with: [`Error`], or what `?` turns into one.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "a handler cannot fail with `{Self}`",
+    label = "neither `sandhog_sdk::Error` nor any `std::error::Error`",
+    note = "let the function return `Result<.., sandhog_sdk::Error>`; a text becomes one by `Error::retryable(text)` or `Error::permanent(text)`"
+)]
+pub trait Failure {
+    /// What the host is told.
+    fn into_error(self) -> Error;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Error>> Failure for E {
+    fn into_error(self) -> Error {
+        self.into()
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.message)

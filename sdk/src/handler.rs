@@ -5,24 +5,57 @@ use crate::{Bytes, Context, Error};
 /// One kind of job and what its author proposes for it.
 #[derive(Debug)]
 pub struct Kind {
+    /// Its name.
     pub kind: &'static str,
+    /// One line for a person.
     pub summary: Option<&'static str>,
+    /// Wall time of one attempt, in milliseconds.
     pub timeout_ms: Option<u64>,
+    /// Attempts in all.
     pub max_attempts: Option<u32>,
+    /// Attempts when the handler traps each time.
     pub trap_attempts: Option<u32>,
+    /// The wait between attempts, as a text.
     pub backoff: Option<&'static str>,
+    /// The queue of jobs that name none.
     pub queue: Option<&'static str>,
+    /// Media type of the payload.
     pub content_type: Option<&'static str>,
+}
+
+impl Kind {
+    /// A kind of which nothing is said but its name.
+    pub const fn named(kind: &'static str) -> Self {
+        Self {
+            kind,
+            summary: None,
+            timeout_ms: None,
+            max_attempts: None,
+            trap_attempts: None,
+            backoff: None,
+            queue: None,
+            content_type: None,
+        }
+    }
 }
 
 /// Implemented by the hidden type beside each function with `#[job]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler",
-    note = "put `#[sandhog_sdk::job]` on the function"
+    label = "no function with `#[sandhog_sdk::job]`",
+    note = "name the function that carries `#[sandhog_sdk::job]`, or put the attribute on it"
 )]
 pub trait Handler {
+    /// Its kind.
     const KIND: Kind;
 
+    /// The handler as one of its component's.
+    const ENTRY: Entry = Entry {
+        kind: Self::KIND,
+        run: Self::run,
+    };
+
+    /// Runs one attempt from payload to payload.
     fn run(payload: Bytes, context: &Context) -> Result<Bytes, Error>;
 }
 
@@ -33,28 +66,18 @@ pub struct Entry {
     pub(crate) run: fn(Bytes, &Context) -> Result<Bytes, Error>,
 }
 
-pub const fn entry<H: Handler>() -> Entry {
-    Entry {
-        kind: H::KIND,
-        run: H::run,
-    }
-}
-
-/// Stops the build when two handlers have the same kind.
-pub const fn assert_distinct(entries: &[Entry]) {
+/// Stops the build when an earlier handler has the same kind as the one at this place.
+#[track_caller]
+pub const fn assert_new(entries: &[Entry], at: usize) {
     let mut i = 0;
-    while i < entries.len() {
-        let mut j = 0;
-        while j < i {
-            assert!(
-                !same(
-                    entries[i].kind.kind.as_bytes(),
-                    entries[j].kind.kind.as_bytes()
-                ),
-                "two handlers of this export have the same kind"
-            );
-            j += 1;
-        }
+    while i < at {
+        assert!(
+            !same(
+                entries[i].kind.kind.as_bytes(),
+                entries[at].kind.kind.as_bytes()
+            ),
+            "an earlier handler has the same kind: give this one its own by `kind = \"..\"`"
+        );
         i += 1;
     }
 }
@@ -94,30 +117,21 @@ pub fn dispatch(entries: &[Entry], payload: Bytes, context: &Context) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Handler, Kind, assert_distinct, dispatch, entry};
+    use super::{Entry, Handler, Kind, assert_new, dispatch};
     use crate::testing::FakeContext;
     use crate::{Bytes, Context, Error};
 
     struct Upper;
 
     impl Handler for Upper {
-        const KIND: Kind = Kind {
-            kind: "upper",
-            summary: None,
-            timeout_ms: None,
-            max_attempts: None,
-            trap_attempts: None,
-            backoff: None,
-            queue: None,
-            content_type: None,
-        };
+        const KIND: Kind = Kind::named("upper");
 
         fn run(payload: Bytes, _: &Context) -> Result<Bytes, Error> {
             Ok(Bytes::new("text/plain", payload.bytes.to_ascii_uppercase()))
         }
     }
 
-    const ENTRIES: &[Entry] = &[entry::<Upper>()];
+    const ENTRIES: &[Entry] = &[Upper::ENTRY];
 
     #[test]
     fn the_kind_chooses_the_handler() {
@@ -141,6 +155,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "same kind")]
     fn one_kind_twice_is_refused() {
-        assert_distinct(&[entry::<Upper>(), entry::<Upper>()]);
+        let twice = [Upper::ENTRY, Upper::ENTRY];
+        assert_new(&twice, 0);
+        assert_new(&twice, 1);
     }
 }

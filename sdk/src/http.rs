@@ -17,6 +17,22 @@
 //! `{{secret:NAME}}` in a header is replaced by the host; the handler never holds the value. What is
 //! not granted is an error of kind [`HttpErrorKind::Denied`], and the job's log says what to write
 //! into the plugin's `NAME.toml`. Redirects are not followed.
+//!
+//! In a native test [`testing::Answer`](crate::testing::Answer) stands for the service:
+//!
+//! ```
+//! use sandhog_sdk::http::{HttpError, HttpErrorKind, Request, Response};
+//! use sandhog_sdk::testing::FakeContext;
+//!
+//! let ctx = FakeContext::new()
+//!     .with_answer(Response::new(503, "busy"))
+//!     .with_answer(HttpError::new(HttpErrorKind::Unreachable, "nobody answers"));
+//! let answer = Request::get("https://api.example.com/").send(&ctx).unwrap();
+//! assert!(!answer.is_success());
+//! let error = Request::get("https://api.example.com/").send(&ctx).unwrap_err();
+//! assert_eq!(error.kind(), HttpErrorKind::Unreachable);
+//! assert_eq!(ctx.requests().len(), 2);
+//! ```
 
 use std::fmt;
 use std::time::Duration;
@@ -113,12 +129,12 @@ impl Request {
         match &ctx.host {
             #[cfg(target_family = "wasm")]
             Host::Imports => crate::guest_http::send(&self),
+            #[cfg(not(target_family = "wasm"))]
             Host::Fake(record) => record.send(self),
         }
     }
 
     /// Scheme, authority, and path with query.
-    #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
     pub(crate) fn parts(&self) -> Result<(&str, &str, String), HttpError> {
         let wrong = || {
             let why = format!("{:?} is no URL such as https://example.com/path", self.url);

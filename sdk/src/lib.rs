@@ -1,44 +1,95 @@
 //! Write Sandhog job handlers as plain Rust functions.
 //!
-//! ```
-//! use sandhog_sdk::{Context, Error};
-//! use serde::{Deserialize, Serialize};
+//! A complete crate: one kind of job, with its input, its result, a setting, a request to a service, a
+//! job that follows, and its tests.
 //!
+//! ```
+//! use sandhog_sdk::http::Request;
+//! use sandhog_sdk::{Context, Error, NewJob};
+//! use serde::{Deserialize, Serialize};
+//! use std::time::Duration;
+//!
+//! // Once in a crate, with all of its handlers.
+//! sandhog_sdk::export!(charge);
+//!
+//! /// The payload, as JSON: {"id": 17, "items": [250, 999]}
 //! #[derive(Deserialize)]
 //! struct Order {
+//!     id: u32,
 //!     items: Vec<u32>,
 //! }
 //!
-//! #[derive(Serialize)]
+//! /// The result, as JSON.
+//! #[derive(Debug, PartialEq, Serialize)]
 //! struct Receipt {
 //!     total: u32,
 //! }
 //!
-//! /// Adds up an order.
-//! #[sandhog_sdk::job(timeout = "10s", max_attempts = 5)]
-//! fn total(order: Order, ctx: &Context) -> Result<Receipt, Error> {
-//!     if order.items.is_empty() {
-//!         return Err(Error::permanent("the order is empty").with_code("empty-order"));
+//! /// Charges an order and sends the receipt.
+//! #[sandhog_sdk::job(kind = "order.charge", timeout = "10s", max_attempts = 5)]
+//! fn charge(order: Order, ctx: &Context) -> Result<Receipt, Error> {
+//!     let total = order.items.iter().sum();
+//!     if total == 0 {
+//!         // No further attempt would help: to the dead letters.
+//!         return Err(Error::permanent("there is nothing to charge").with_code("empty-order"));
 //!     }
-//!     ctx.info("adding");
-//!     Ok(Receipt { total: order.items.iter().sum() })
+//!     let bank = ctx.config("bank").unwrap_or_else(|| "https://bank.example.com".to_owned());
+//!     // A failed request is an error, and an error is tried again after a while.
+//!     let answer = Request::post(format!("{bank}/charges"))
+//!         .header("authorization", "Bearer {{secret:bank-token}}")
+//!         .header("idempotency-key", ctx.idempotency_key())
+//!         .timeout(Duration::from_secs(5))
+//!         .body("application/json", format!("{{\"amount\": {total}}}"))
+//!         .send(ctx)?;
+//!     if !answer.is_success() {
+//!         return Err(Error::retryable(format!("the bank answered {}", answer.status())));
+//!     }
+//!     ctx.info(format!("order {} is paid", order.id));
+//!     // In one record with this attempt's success, or not at all.
+//!     ctx.enqueue(NewJob::new("mail.receipt", (order.id, total)).queue("mail"))?;
+//!     Ok(Receipt { total })
 //! }
 //!
-//! sandhog_sdk::export!(total);
+//! // In a crate of your own these are in `#[cfg(test)] mod tests`, each with `#[test]`.
+//! use sandhog_sdk::Verdict;
+//! use sandhog_sdk::http::Response;
+//! use sandhog_sdk::testing::FakeContext;
 //!
-//! // The same function, called natively with a fake context:
-//! let ctx = sandhog_sdk::testing::FakeContext::new();
-//! let receipt = total(Order { items: vec![1, 2] }, &ctx).unwrap();
-//! assert_eq!(receipt.total, 3);
-//! assert_eq!(ctx.logs()[0].line, "adding");
+//! fn an_order_is_charged_once() {
+//!     let ctx = FakeContext::new().with_secret("bank-token").with_answer(Response::new(201, ""));
+//!     let receipt = charge(Order { id: 17, items: vec![250, 999] }, &ctx).unwrap();
+//!     assert_eq!(receipt, Receipt { total: 1249 });
+//!     let request = &ctx.requests()[0];
+//!     assert_eq!((request.method(), request.url()), ("POST", "https://bank.example.com/charges"));
+//!     assert_eq!(request.bytes(), br#"{"amount": 1249}"#);
+//!     let mail = &ctx.enqueued()[0];
+//!     assert_eq!((mail.kind.as_str(), mail.option("queue")), ("mail.receipt", Some("mail")));
+//!     assert_eq!(mail.json::<(u32, u32)>(), (17, 1249));
+//!     assert_eq!(ctx.logs()[0].line, "order 17 is paid");
+//! }
+//!
+//! fn a_bank_that_is_busy_is_asked_again() {
+//!     let ctx = FakeContext::new().with_secret("bank-token").with_answer(Response::new(503, ""));
+//!     let error = charge(Order { id: 17, items: vec![1] }, &ctx).unwrap_err();
+//!     assert_eq!(error.verdict(), Verdict::Retryable);
+//!     assert!(ctx.enqueued().is_empty());
+//! }
+//! # an_order_is_charged_once();
+//! # a_bank_that_is_busy_is_asked_again();
 //! ```
 //!
-//! `cargo build --release --target wasm32-wasip2` of a crate with `crate-type = ["cdylib", "rlib"]`
-//! makes the component; drop it into the runner's plugin folder.
+//! `sandhog plugin new NAME` makes such a crate, `sandhog plugin build` the component, `sandhog plugin test` tries
+//! both, and `sandhog plugin run` runs one attempt. By hand it is `cargo build --release --target wasm32-wasip2`
+//! of a crate with `crate-type = ["cdylib", "rlib"]`: the component for the runner's plugin folder, and a library
+//! for the tests.
 //!
 //! - Input and output are JSON through serde, or the bytes as they are with [`Bytes`].
 //! - `?` on any error makes the attempt fail and be tried again; [`Error`] has the other verdicts.
+//! - [`Context`] has what a handler may ask and do; [`testing::FakeContext`] stands for it in tests.
+//! - [`http`] has requests to other services, as far as the operator grants them.
 //! - A panic ends the attempt; its text and place are in the attempt's history.
+
+#![warn(missing_docs)]
 
 mod context;
 mod describe;
@@ -51,13 +102,14 @@ mod handler;
 pub mod http;
 mod new_job;
 mod payload;
+#[cfg(not(target_family = "wasm"))]
 pub mod testing;
 
 pub use context::{Cancelled, CheckpointError, Context, Level, SignError};
 pub use error::{Error, Verdict};
 pub use new_job::{EnqueueError, NewJob};
 pub use payload::{Bytes, Input, Output};
-pub use sandhog_sdk_macros::job;
+pub use sandhog_sdk_macros::{export, job};
 
 /// What the contract's WIT gives a guest. The export macro is the only user outside this crate.
 #[cfg(target_family = "wasm")]
@@ -77,96 +129,9 @@ pub mod bindings {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::describe::describe;
+    pub use crate::error::Failure;
     #[cfg(target_family = "wasm")]
     pub use crate::guest::handle;
-    pub use crate::handler::{Entry, Handler, Kind, assert_distinct, dispatch, entry};
+    pub use crate::handler::{Entry, Handler, Kind, assert_new, dispatch};
     pub use crate::payload::{Input, write};
 }
-
-/// Joins the handlers of a crate in one component.
-///
-/// Names functions that carry [`job`], by path when they are in modules:
-/// `sandhog_sdk::export!(shrink, pages::render);`. Once in a crate. Two handlers of the same kind
-/// do not compile.
-///
-/// What the handlers wish to be granted can be said along, in the form of a plugin's `NAME.toml`, so
-/// that `sandhog plugin check` shows it: `export!(hook; grants = include_str!("../grants.toml"));`.
-#[macro_export]
-macro_rules! export {
-    ($($handler:path),+ $(,)?) => {
-        $crate::export!($($handler),+; grants = "");
-    };
-    ($($handler:path),+ $(,)?; grants = $grants:expr) => {
-        const _: () = {
-            const HANDLERS: &[$crate::__private::Entry] = &[$($crate::__private::entry::<$handler>()),+];
-            const _: () = $crate::__private::assert_distinct(HANDLERS);
-            #[allow(dead_code)]
-            const GRANTS: &str = $grants;
-
-            #[cfg(target_family = "wasm")]
-            struct Component;
-
-            #[cfg(target_family = "wasm")]
-            impl $crate::bindings::exports::sandhog::job::handler::Guest for Component {
-                fn describe(
-                    _host_info: ::std::string::String,
-                ) -> ::core::result::Result<::std::string::String, ::std::string::String> {
-                    ::core::result::Result::Ok($crate::__private::describe(HANDLERS, GRANTS))
-                }
-
-                fn handle(
-                    job: $crate::bindings::exports::sandhog::job::handler::Job,
-                ) -> ::core::result::Result<
-                    $crate::bindings::exports::sandhog::job::handler::Output,
-                    $crate::bindings::exports::sandhog::job::handler::JobError,
-                > {
-                    $crate::__private::handle(HANDLERS, job)
-                }
-            }
-
-            #[cfg(target_family = "wasm")]
-            $crate::bindings::export_handler!(Component);
-        };
-    };
-}
-
-/// What must not compile.
-///
-/// ```compile_fail
-/// #[sandhog_sdk::job(time_out = "1s")]
-/// fn unknown_key() {}
-/// ```
-/// ```compile_fail
-/// #[sandhog_sdk::job(timeout = "soon")]
-/// fn no_duration() {}
-/// ```
-/// ```compile_fail
-/// struct Opaque;
-/// #[sandhog_sdk::job]
-/// fn unreadable(_: Opaque) {}
-/// ```
-/// ```compile_fail
-/// #[sandhog_sdk::job]
-/// fn unwritable() -> std::thread::Thread {
-///     std::thread::current()
-/// }
-/// ```
-/// ```compile_fail
-/// #[sandhog_sdk::job(kind = "k")]
-/// fn first() {}
-/// #[sandhog_sdk::job(kind = "k")]
-/// fn second() {}
-/// sandhog_sdk::export!(first, second);
-/// ```
-/// And what must, or the cases above would prove nothing:
-/// ```
-/// #[sandhog_sdk::job(kind = "k", timeout = "1s")]
-/// fn first() {}
-/// #[sandhog_sdk::job(kind = "l")]
-/// fn second(_: String) -> String {
-///     String::new()
-/// }
-/// sandhog_sdk::export!(first, second);
-/// ```
-#[cfg(doctest)]
-struct Compiling;

@@ -34,7 +34,7 @@ impl Bytes {
 #[diagnostic::on_unimplemented(
     message = "a handler cannot take `{Self}`",
     label = "neither `Bytes` nor readable by serde",
-    note = "derive `serde::Deserialize` for it, or take `sandhog_sdk::Bytes`"
+    note = "put `#[derive(serde::Deserialize)]` on it, or take `sandhog_sdk::Bytes` for the payload as it is"
 )]
 pub trait Input: Sized {
     /// Reads the payload. A payload that does not fit is a permanent failure: it will not change.
@@ -48,6 +48,7 @@ impl Input for Bytes {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> Input for T {
     fn read(payload: Bytes) -> Result<Self, Error> {
         // No payload at all is JSON's nothing, so that `()` and `Option` can be asked for.
@@ -87,7 +88,8 @@ fn bad_input(payload: &Bytes, error: &serde_json::Error, path: &str) -> Error {
 #[diagnostic::on_unimplemented(
     message = "a handler cannot give back `{Self}`",
     label = "neither `Bytes` nor writable by serde",
-    note = "derive `serde::Serialize` for it, or give back `sandhog_sdk::Bytes`"
+    note = "put `#[derive(serde::Serialize)]` on it, or give back `sandhog_sdk::Bytes`",
+    note = "a `Result` is known by its name: write `Result<..>` out where an alias of it stands"
 )]
 pub trait Output {
     /// Writes the payload; the error is serde's text.
@@ -100,6 +102,7 @@ impl Output for Bytes {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> Output for T {
     fn write(self) -> Result<Bytes, String> {
         let bytes = serde_json::to_vec(&self).map_err(|error| error.to_string())?;

@@ -1,7 +1,8 @@
 //! What a handler may ask and do, against the fake.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
+use sandhog_sdk::http::{Request, Response};
 use sandhog_sdk::testing::{EnqueuedJob, FakeContext, ProgressReport};
 use sandhog_sdk::{Bytes, EnqueueError, Error, Level, NewJob};
 
@@ -112,4 +113,104 @@ fn refusals_come_back_as_errors() {
         .enqueue(NewJob::new("k", unwritable))
         .unwrap_err();
     assert!(matches!(error, EnqueueError::Invalid(_)), "{error}");
+}
+
+#[test]
+fn time_stands_still_until_it_is_let_pass() {
+    let start = UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+    let ctx = FakeContext::new();
+    assert_eq!((ctx.now(), ctx.enqueued_at()), (start, start));
+    assert_eq!(
+        (ctx.now(), ctx.remaining()),
+        (start, Duration::from_secs(30))
+    );
+    ctx.pass(Duration::from_secs(10));
+    assert_eq!(ctx.now(), start + Duration::from_secs(10));
+    assert_eq!(ctx.remaining(), Duration::from_secs(20));
+    assert_eq!(ctx.deadline(), start + Duration::from_secs(30));
+    ctx.pass(Duration::from_secs(60));
+    assert_eq!(ctx.remaining(), Duration::ZERO);
+    let later = start + Duration::from_secs(3_600);
+    let ctx = FakeContext::new()
+        .with_remaining(Duration::from_secs(5))
+        .with_now(later)
+        .with_enqueued_at(start);
+    assert_eq!((ctx.now(), ctx.enqueued_at()), (later, start));
+    assert_eq!(ctx.deadline(), later + Duration::from_secs(5));
+    let ticking = FakeContext::new().with_tick(Duration::from_secs(1));
+    assert_eq!(ticking.now(), start);
+    assert_eq!(ticking.remaining(), Duration::from_secs(29));
+    assert_eq!(ticking.now(), start + Duration::from_secs(2));
+}
+
+#[test]
+fn an_attempt_ends_soon_when_it_is_called_off_or_its_deadline_is_near() {
+    let ctx = FakeContext::new().cancelled_after(2);
+    assert_eq!(
+        [ctx.cancelled(), ctx.cancelled(), ctx.cancelled()],
+        [false, false, true]
+    );
+    assert!(ctx.cancelled());
+    let ctx = FakeContext::new();
+    assert!(!ctx.cancelled());
+    ctx.cancel();
+    assert!(ctx.cancelled());
+    // The last two seconds of thirty, the last fifth of five.
+    for (length, well, near) in [(30_000, 27_999, 28_000), (5_000, 3_999, 4_000)] {
+        let ctx = FakeContext::new().with_remaining(Duration::from_millis(length));
+        ctx.pass(Duration::from_millis(well));
+        assert!(!ctx.cancelled());
+        ctx.pass(Duration::from_millis(near - well));
+        assert!(ctx.cancelled());
+    }
+}
+
+#[test]
+fn the_next_attempt_knows_the_checkpoint_and_nothing_else() {
+    let first = FakeContext::new()
+        .with_config("a", "b")
+        .with_checkpoint("early")
+        .with_answer(Response::new(200, "1"))
+        .with_answer(Response::new(200, "2"))
+        .cancelled_already();
+    first.checkpoint(b"half").unwrap();
+    first.checkpoint(b"most").unwrap();
+    first.info("seen");
+    let _ = first.enqueue(NewJob::new("k", ())).unwrap();
+    let _ = Request::get("https://a.b").send(&first).unwrap();
+    first.pass(Duration::from_secs(30));
+    let second = first.next_attempt();
+    assert_eq!(
+        (second.attempt(), second.last_checkpoint()),
+        (2, Some(&b"most"[..]))
+    );
+    assert_eq!(
+        (second.remaining(), second.cancelled()),
+        (Duration::from_secs(30), false)
+    );
+    assert_eq!(
+        second.deadline().duration_since(second.now()).unwrap(),
+        second.remaining()
+    );
+    assert_eq!(second.config("a").as_deref(), Some("b"));
+    assert!(second.logs().is_empty() && second.enqueued().is_empty());
+    assert!(second.requests().is_empty() && second.checkpoints().is_empty());
+    assert_eq!(second.answers_left(), 1);
+    // Without a new one the earlier checkpoint stays.
+    assert_eq!(second.next_attempt().last_checkpoint(), Some(&b"most"[..]));
+}
+
+#[test]
+fn a_new_jobs_payload_is_read_as_its_handler_would() {
+    let ctx = FakeContext::new();
+    let job = NewJob::new("page", ("a", 1)).queue("slow");
+    let _ = ctx.enqueue(job).unwrap();
+    let job = &ctx.enqueued()[0];
+    assert_eq!(job.json::<(String, u32)>(), ("a".to_owned(), 1));
+    assert_eq!(
+        (job.option("queue"), job.option("delay-ms")),
+        (Some("slow"), None)
+    );
+    let other = std::panic::catch_unwind(|| job.json::<u32>());
+    assert!(other.is_err());
 }

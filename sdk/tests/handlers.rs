@@ -228,8 +228,8 @@ fn verdicts_keep_what_they_are_given() {
 
 #[test]
 fn the_description_says_what_was_proposed_and_no_more() {
-    use sandhog_sdk::__private::{describe, entry};
-    let description = describe(&[entry::<total>(), entry::<inner::in_a_module>()], "");
+    use sandhog_sdk::__private::{Handler, describe};
+    let description = describe(&[total::ENTRY, inner::in_a_module::ENTRY], "");
     let found: serde_json::Value = serde_json::from_str(&description).unwrap();
     assert_eq!(
         found,

@@ -14,6 +14,7 @@ mod hostile;
 mod offline;
 mod owner;
 mod plugin_new;
+mod plugin_run;
 mod quarantine;
 mod reload;
 mod retention;

@@ -44,6 +44,13 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
             ]);
             process::run("cargo clippy", &mut clippy).map(|()| (0, 0))
         }));
+        steps.push(timed("docs", || {
+            let mut doc = process::cargo(root);
+            doc.args(["doc", "--no-deps", "--package", "sandhog-sdk"]);
+            doc.args(["--package", "sandhog-sdk-macros"]);
+            doc.env("RUSTDOCFLAGS", "-D warnings");
+            process::run("cargo doc of the SDK", &mut doc).map(|()| (0, 0))
+        }));
         steps.push(timed("runner", || {
             process::build_runner(root).map(|_| (0, 0))
         }));

@@ -1,19 +1,21 @@
 //! What a receiver's answer means for the job.
 
+use std::time::SystemTime;
+
 use sandhog_sdk::Error;
 use sandhog_sdk::http::Response;
 
 use crate::wait;
 
 /// The result, or why there is none.
-pub(crate) fn verdict(url: &str, answer: &Response) -> Result<String, Error> {
+pub(crate) fn verdict(url: &str, answer: &Response, now: SystemTime) -> Result<String, Error> {
     let status = answer.status();
     if answer.is_success() {
         return Ok(format!("{status}"));
     }
     let text = format!("POST {url}: the receiver answered {status}");
     let made = match status {
-        408 | 425 | 429 | 500.. => match wait::asked(answer) {
+        408 | 425 | 429 | 500.. => match wait::asked(answer, now) {
             Some(wait) => Error::retry_after(wait, text),
             None => Error::retryable(text),
         },

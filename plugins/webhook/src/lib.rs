@@ -3,7 +3,7 @@
 mod answer;
 mod wait;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use sandhog_sdk::http::{HttpError, HttpErrorKind, Request};
 use sandhog_sdk::{Bytes, Context, Error, SignError};
@@ -58,7 +58,7 @@ pub fn webhook(payload: Bytes, ctx: &Context) -> Result<String, Error> {
         known => known.to_owned(),
     };
     match request.body(content_type, payload.bytes).send(ctx) {
-        Ok(answer) => answer::verdict(&url, &answer),
+        Ok(answer) => answer::verdict(&url, &answer, ctx.now()),
         Err(error) => Err(failed(&url, &error)),
     }
 }
@@ -69,7 +69,8 @@ fn signature(body: &[u8], ctx: &Context) -> Result<Option<String>, Error> {
     if secret == "none" {
         return Ok(None);
     }
-    let seconds = SystemTime::now()
+    let seconds = ctx
+        .now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_secs();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sandhog_sdk::http::{HttpError, HttpErrorKind, Response};
-use sandhog_sdk::testing::FakeContext;
+use sandhog_sdk::testing::{Answer, FakeContext};
 use sandhog_sdk::{Bytes, Verdict};
 
 use crate::webhook;
@@ -43,6 +43,8 @@ fn the_payload_goes_out_as_it_is_and_signed() {
     let (time, mac) = signature.split_once(",v1=").unwrap();
     assert_eq!(mac, "ab".repeat(32));
     let seconds = time.strip_prefix("t=").unwrap();
+    // The fake's clock stands at 2026-01-01T00:00:00Z.
+    assert_eq!(seconds, "1767225600");
     let (secret, signed) = &ctx.signed()[0];
     assert_eq!(secret, "webhook-key");
     assert_eq!(signed, format!(r#"{seconds}.{{"a": 1}}"#).as_bytes());
@@ -102,9 +104,31 @@ fn retry_after_is_honoured() {
     for nonsense in ["", "-5", "soon", "+5", "1.5"] {
         assert_eq!(after(nonsense), Verdict::Retryable, "{nonsense:?}");
     }
+    // Without a date of the answer's own, this machine's clock counts.
+    let dated = Response::new(429, "").with_header("Retry-After", "Thu, 01 Jan 2026 00:01:30 GMT");
+    assert_eq!(verdict(dated).0, wait(90));
     // A permanent failure stays one.
     let gone = Response::new(410, "").with_header("retry-after", "5");
     assert_eq!(verdict(gone).0, Verdict::Permanent);
+}
+
+#[test]
+fn a_slow_receiver_is_not_waited_for_and_a_long_answer_is_cut() {
+    let slow = Answer::of(Response::new(200, "")).after(Duration::from_secs(16));
+    let ctx = FakeContext::new()
+        .with_header("url", URL)
+        .with_config("secret", "none");
+    let ctx = ctx.with_answer(slow);
+    let error = webhook(Bytes::default(), &ctx).unwrap_err();
+    assert_eq!(error.code(), "http-timeout");
+    let long = Response::new(400, "x".repeat(5_000));
+    let error = webhook(Bytes::default(), &context(Ok(long))).unwrap_err();
+    let (_, body) = error
+        .details()
+        .iter()
+        .find(|(key, _)| key == "body")
+        .unwrap();
+    assert_eq!(body, &format!("{}…", "x".repeat(1024)));
 }
 
 #[test]

@@ -1,16 +1,20 @@
 //! The program behind the command line.
 
-use std::{ops::ControlFlow, path::PathBuf, process::ExitCode};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::Context;
 
 use super::{log_report, offline, registry_options, runner, trial};
 use crate::{
     api::Ctx,
-    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Trial},
+    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Tryout},
     config::Config,
     disk::RealDisk,
-    plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions, Tried},
+    plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions},
     store::{
         lock,
         wal::{self, DumpFrom},
@@ -54,8 +58,8 @@ impl Rooms for Program {
         Ok(trial::check(config, files))
     }
 
-    fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem> {
-        trial::run(config, trial)
+    fn tryout(&self, config: &Config, file: &Path) -> Result<Box<dyn Tryout>, Problem> {
+        trial::open(config, file)
     }
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {

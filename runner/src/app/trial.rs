@@ -1,12 +1,12 @@
 //! Plugins looked at and tried without a store.
 
-use std::{path::PathBuf, sync::Arc};
+use std::path::{Path, PathBuf};
 
 use super::compiler;
 use crate::{
     cli,
     config::Config,
-    plugin::{self, Checked, Live, Problem, Trial, Tried},
+    plugin::{self, Checked, Plugin, Problem, SandboxOptions, Trial, Tried},
 };
 
 /// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
@@ -17,20 +17,40 @@ pub(super) fn check(config: &Config, files: &[PathBuf]) -> Vec<Result<Checked, P
     files.iter().map(each).collect()
 }
 
-/// Run one attempt with the limits and settings the operator gives its kind.
-pub(super) fn run(config: &Config, trial: cli::Trial) -> Result<Tried, Problem> {
-    let tried = Trial {
-        limits: config.limits_for(&trial.kind),
-        timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
-        config: (*config.handler_config(&trial.kind)).clone(),
-        live: Arc::new(Live::default()),
-        ceilings: Arc::new(config.ceilings()),
-        outside: super::outside(config, None),
-        file: trial.file,
-        kind: trial.kind,
-        payload: trial.payload,
-        content_type: trial.content_type,
-        headers: trial.headers,
+/// A component, compiled and ready to be tried with the limits and settings the operator gives its
+/// kinds.
+pub(super) fn open(config: &Config, file: &Path) -> Result<Box<dyn cli::Tryout>, Problem> {
+    let options = SandboxOptions {
+        slots: 1,
+        ..super::sandbox_options(config)
     };
-    plugin::run_once(tried, compiler(config))
+    let tryout = plugin::Tryout::open(file, options, compiler(config), &config.ceilings())?;
+    let config = config.clone();
+    Ok(Box::new(OnFile { config, tryout }))
+}
+
+struct OnFile {
+    config: Config,
+    tryout: plugin::Tryout,
+}
+
+impl cli::Tryout for OnFile {
+    fn plugin(&self) -> &Plugin {
+        self.tryout.plugin()
+    }
+
+    fn run(&self, trial: cli::Trial) -> Result<Tried, Problem> {
+        let config = &self.config;
+        self.tryout.run(Trial {
+            limits: config.limits_for(&trial.kind),
+            timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
+            config: (*config.handler_config(&trial.kind)).clone(),
+            outside: super::outside(config, None),
+            live: trial.live,
+            kind: trial.kind,
+            payload: trial.payload,
+            content_type: trial.content_type,
+            headers: trial.headers,
+        })
+    }
 }

@@ -42,7 +42,7 @@ use crate::config::{self, Config, Overrides};
 
 pub use exit::Exit;
 pub use rooms::{
-    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, RepairedLog, Rooms, Trial,
+    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, RepairedLog, Rooms, Trial, Tryout,
 };
 pub use session::{Format, Io};
 

@@ -17,14 +17,14 @@ is shown with control characters written out, so that it cannot give orders to a
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead` and `cron`.
 `enqueue --wait` and `plugin show|rollback|quarantine|release` need a runner. `log`, `config`, `cron next` and
-`plugin new|build|check|run` never do; `log repair` needs that none is up.
+`plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
 ## Exit codes
 
 | code | meaning |
 |---|---|
 | 0 | done; with `--wait`: the job completed |
-| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin check` and `log check`: something is wrong; `log repair`: nothing was repaired |
+| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin test`: a test failed or a sample came out otherwise; `plugin check` and `log check`: something is wrong; `log repair`: nothing was repaired |
 | 2 | the command line, the settings or the input are not right; nothing was done |
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |
@@ -56,6 +56,9 @@ served is being loaded; `unusable` with `cause, hint, earlier_served` in place o
 
 Alone (`plugin show|rollback|quarantine|release`): `name, status, file, served, of_file, held, problem, versions`, where `versions` are
 `{digest, size, sdk, taken_at, proven, quarantine}`, the latest first.
+
+`plugin test` gives `components` (`name, file, size`), `samples` (`name, kind, outcome, duration_us, differences`) and `passed`. `plugin run --watch` gives
+one value for each attempt.
 
 ## Bulk files
 

@@ -1,13 +1,18 @@
 //! What the command line needs from the composition root, which alone can wire rooms together.
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+    time::Duration,
+};
 
 use sandhog_model::JobId;
 
 use crate::{
     api::Ctx,
     config::Config,
-    plugin::{Catalog, Checked, Problem, Tried},
+    plugin::{Catalog, Checked, Live, Plugin, Problem, Tried},
 };
 
 /// The rest of the program, as a command sees it.
@@ -38,8 +43,8 @@ pub trait Rooms {
         files: &[PathBuf],
     ) -> anyhow::Result<Vec<Result<Checked, Problem>>>;
 
-    /// Run one attempt without a store. Refused when the file cannot be used.
-    fn try_run(&self, config: &Config, trial: Trial) -> Result<Tried, Problem>;
+    /// Get a component ready to be tried without a store. Refused when the file cannot be used.
+    fn tryout(&self, config: &Config, file: &Path) -> Result<Box<dyn Tryout>, Problem>;
 
     /// Read the whole log and dead letters and change nothing; works beside a running runner.
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck>;
@@ -72,11 +77,18 @@ pub enum OpenError {
     Failed(#[from] anyhow::Error),
 }
 
+/// A component, compiled once and tried as often as one likes.
+pub trait Tryout {
+    /// What it is.
+    fn plugin(&self) -> &Plugin;
+
+    /// Run one attempt to its end. Refused when it does not serve the kind.
+    fn run(&self, trial: Trial) -> Result<Tried, Problem>;
+}
+
 /// One attempt to try.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Trial {
-    /// The component.
-    pub file: PathBuf,
     /// The kind to run, one of those it serves.
     pub kind: String,
     /// The payload.
@@ -85,6 +97,8 @@ pub struct Trial {
     pub content_type: Option<String>,
     /// Headers.
     pub headers: Vec<(String, String)>,
+    /// By which it is interrupted.
+    pub live: Arc<Live>,
 }
 
 /// What a check of the log found.

@@ -34,7 +34,7 @@ pub use code::NativeCode;
 pub use registry::{
     ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt,
     MissingImport, NoVersion, PluginAct, PluginView, Quarantine, Registry, RegistryError,
-    RegistryOptions, Trial, Tried, Version, VersionView, check, compile_as_child, run_once,
+    RegistryOptions, Stamp, Trial, Tried, Tryout, Version, VersionView, check, compile_as_child,
 };
 pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
 

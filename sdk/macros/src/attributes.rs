@@ -2,9 +2,9 @@
 
 use proc_macro2::TokenStream;
 use syn::parse::{ParseStream, Parser};
-use syn::{Ident, LitInt, LitStr, Token};
+use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Token};
 
-use crate::{backoff, duration};
+use crate::{backoff, duration, keys, name};
 
 /// What the author proposed for the kind; `None` where nothing was said.
 #[derive(Default)]
@@ -18,26 +18,21 @@ pub(crate) struct Attributes {
     pub(crate) trap_attempts: Option<u32>,
 }
 
-const KEYS: &str = "kind, timeout, max_attempts, trap_attempts, backoff, queue, content_type";
-
 impl Attributes {
     pub(crate) fn parse(tokens: TokenStream) -> syn::Result<Self> {
         let parse = |input: ParseStream<'_>| {
             let mut attributes = Self::default();
             let mut seen: Vec<Ident> = Vec::new();
             while !input.is_empty() {
-                let key: Ident = input.parse()?;
+                let key = key(input)?;
                 if seen.contains(&key) {
-                    return Err(syn::Error::new(
-                        key.span(),
-                        format!("`{key}` is given twice"),
-                    ));
+                    let message = format!("`{key}` is given twice: take one of them out");
+                    return Err(Error::new(key.span(), message));
                 }
-                input.parse::<Token![=]>()?;
                 attributes.set(&key, input)?;
                 seen.push(key);
                 if !input.is_empty() {
-                    input.parse::<Token![,]>()?;
+                    comma(input)?;
                 }
             }
             Ok(attributes)
@@ -47,62 +42,112 @@ impl Attributes {
 
     fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         match key.to_string().as_str() {
-            "kind" => self.kind = Some(name(input)?),
-            "queue" => self.queue = Some(name(input)?),
-            "content_type" => self.content_type = Some(media_type(input)?),
+            "kind" => self.kind = Some(checked(key, input, name::check)?),
+            "queue" => self.queue = Some(checked(key, input, name::check)?),
+            "content_type" => self.content_type = Some(checked(key, input, media_type)?),
+            "backoff" => self.backoff = Some(checked(key, input, backoff::check)?),
             "timeout" => {
-                let text: LitStr = input.parse()?;
+                let text = text(key, input)?;
                 let length = duration::milliseconds(&text.value());
-                self.timeout_ms = Some(length.map_err(|why| syn::Error::new(text.span(), why))?);
+                self.timeout_ms = Some(length.map_err(|why| Error::new(text.span(), why))?);
             }
-            "backoff" => {
-                let text: LitStr = input.parse()?;
-                backoff::check(&text.value()).map_err(|why| syn::Error::new(text.span(), why))?;
-                self.backoff = Some(text);
-            }
-            "max_attempts" => self.max_attempts = Some(count(input)?),
-            "trap_attempts" => self.trap_attempts = Some(count(input)?),
-            _ => {
-                let message = format!("unknown key `{key}`: the keys are {KEYS}");
-                return Err(syn::Error::new(key.span(), message));
-            }
+            "max_attempts" => self.max_attempts = Some(count(key, input)?),
+            _ => self.trap_attempts = Some(count(key, input)?),
         }
         Ok(())
     }
 }
 
-/// A kind or a queue: 1 to 128 bytes of what needs no quoting in a shell, a path or a metric.
-fn name(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    let text: LitStr = input.parse()?;
-    let value = text.value();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
-    if value.is_empty() || value.len() > 128 || !value.chars().all(plain) {
-        let message = "a name has 1 to 128 letters, digits, `-`, `_`, `.` or `:`";
-        return Err(syn::Error::new(text.span(), message));
+/// A known key and the `=` behind it.
+fn key(input: ParseStream<'_>) -> syn::Result<Ident> {
+    if input.peek(LitStr) {
+        let text: LitStr = input.parse()?;
+        let message = format!("a value needs its key: write `kind = {:?}`", text.value());
+        return Err(Error::new(text.span(), message));
     }
+    let key: Ident = input.parse()?;
+    let Some(sample) = keys::sample(&key.to_string()) else {
+        return Err(Error::new(key.span(), keys::unknown(&key.to_string())));
+    };
+    if !input.peek(Token![=]) || input.peek(Token![==]) {
+        let message = format!("`{key}` needs a value: write `{sample}`");
+        return Err(Error::new(key.span(), message));
+    }
+    input.parse::<Token![=]>()?;
+    Ok(key)
+}
+
+fn comma(input: ParseStream<'_>) -> syn::Result<()> {
+    if input.peek(Token![,]) {
+        return input.parse::<Token![,]>().map(drop);
+    }
+    Err(input.error("put a `,` between this and what is before it"))
+}
+
+/// What stands behind a key.
+fn value(key: &Ident, input: ParseStream<'_>) -> syn::Result<Expr> {
+    if input.is_empty() || input.peek(Token![,]) {
+        let message = format!("`{key}` needs a value: write `{}`", sample(key));
+        return Err(Error::new(key.span(), message));
+    }
+    input.parse()
+}
+
+fn sample(key: &Ident) -> &'static str {
+    keys::sample(&key.to_string()).unwrap_or_default()
+}
+
+fn text(key: &Ident, input: ParseStream<'_>) -> syn::Result<LitStr> {
+    match value(key, input)? {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Ok(text),
+        other => {
+            let message = format!("`{key}` is a text in quotes: write `{}`", sample(key));
+            Err(Error::new_spanned(other, message))
+        }
+    }
+}
+
+fn checked(
+    key: &Ident,
+    input: ParseStream<'_>,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> syn::Result<LitStr> {
+    let text = text(key, input)?;
+    check(&text.value()).map_err(|why| Error::new(text.span(), why))?;
     Ok(text)
 }
 
-fn media_type(input: ParseStream<'_>) -> syn::Result<LitStr> {
-    let text: LitStr = input.parse()?;
-    let value = text.value();
-    let halves = value.split_once('/');
-    if halves.is_none_or(|(left, right)| left.is_empty() || right.is_empty()) {
-        let message = format!("`{value}` is no media type such as `image/png`");
-        return Err(syn::Error::new(text.span(), message));
-    }
-    Ok(text)
-}
-
-fn count(input: ParseStream<'_>) -> syn::Result<u32> {
-    let literal: LitInt = input.parse()?;
-    match literal.base10_parse::<u32>() {
-        Ok(value) if value > 0 => Ok(value),
-        _ => Err(syn::Error::new(
-            literal.span(),
-            "a whole number from 1 to 4294967295 is needed",
+fn media_type(value: &str) -> Result<(), String> {
+    match value.split_once('/') {
+        Some((left, right)) if !left.is_empty() && !right.is_empty() => Ok(()),
+        _ => Err(format!(
+            "`{value}` is no media type: write two words with a `/`, such as `image/png`"
         )),
     }
+}
+
+fn count(key: &Ident, input: ParseStream<'_>) -> syn::Result<u32> {
+    let value = value(key, input)?;
+    let literal = match &value {
+        Expr::Lit(ExprLit { lit, .. }) => Some(lit),
+        _ => None,
+    };
+    let sample = sample(key);
+    let message = match literal {
+        Some(Lit::Int(number)) => match number.base10_parse::<u32>() {
+            Ok(0) => {
+                format!("with no attempt the job would never run: write 1 or more, `{sample}`")
+            }
+            Ok(count) => return Ok(count),
+            Err(_) => format!("`{key}` is a whole number from 1 to 4294967295: write `{sample}`"),
+        },
+        Some(Lit::Str(_)) => format!("`{key}` is a number without quotes: write `{sample}`"),
+        _ => format!("`{key}` is a whole number from 1 to 4294967295: write `{sample}`"),
+    };
+    Err(Error::new_spanned(value, message))
 }
 
 #[cfg(test)]
@@ -131,18 +176,28 @@ mod tests {
     }
 
     #[test]
-    fn says_what_it_refuses() {
+    fn says_what_it_refuses_and_how_it_is_written() {
         for (tokens, part) in [
-            (quote!(knd = "a"), "unknown key `knd`"),
-            (quote!(kind = "a", kind = "b"), "twice"),
-            (quote!(kind = ""), "1 to 128"),
-            (quote!(queue = "a b"), "1 to 128"),
+            (quote!(knd = "a"), "unknown key `knd`: did you mean `kind"),
+            (quote!(kind = "a", kind = "b"), "twice: take one"),
+            (quote!("greet"), "write `kind = \"greet\"`"),
+            (quote!(kind), "needs a value: write `kind = \"greet\"`"),
+            (quote!(kind = ), "needs a value"),
+            (quote!(kind =, queue = "a"), "needs a value"),
+            (quote!(kind("a")), "write `kind = \"greet\"`"),
+            (quote!(kind = "a" queue = "b"), "put a `,` between"),
+            (quote!(kind = ""), "is empty"),
+            (quote!(queue = "a b"), "a space in it"),
+            (quote!(kind = KIND), "in quotes: write"),
             (quote!(timeout = "soon"), "no duration"),
-            (quote!(max_attempts = 0), "from 1"),
+            (quote!(timeout = 30), "write `timeout = \"30s\"`"),
+            (quote!(max_attempts = 0), "never run: write 1 or more"),
+            (quote!(max_attempts = -1), "from 1"),
+            (quote!(max_attempts = "5"), "without quotes"),
             (quote!(max_attempts = 5000000000), "from 1"),
             (quote!(backoff = "sometimes"), "no backoff"),
-            (quote!(content_type = "png"), "media type"),
-            (quote!(kind = 5), "string literal"),
+            (quote!(content_type = "png"), "such as `image/png`"),
+            (quote!(kind = 5), "in quotes"),
         ] {
             let text = tokens.to_string();
             let error = Attributes::parse(tokens).err().map(|e| e.to_string());

@@ -32,7 +32,9 @@ pub(crate) fn milliseconds(text: &str) -> Result<u64, String> {
         rest = tail;
     }
     if total == 0 {
-        return Err(format!("the duration `{text}` is zero"));
+        return Err(format!(
+            "the duration `{text}` is zero: write 1 or more of a unit"
+        ));
     }
     Ok(total)
 }

@@ -1,18 +1,19 @@
 //! From the attribute and the function to the tokens that stand in its place.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, Lit, LitStr, Meta, ReturnType};
+use syn::{Expr, Ident, Item, ItemFn, Lit, LitStr, Meta};
 
 use crate::attributes::Attributes;
-use crate::signature::Signature;
+use crate::name;
+use crate::signature::{Returned, Signature, argument};
 
-pub(crate) fn job(attributes: TokenStream, function: TokenStream) -> syn::Result<TokenStream> {
+pub(crate) fn job(attributes: TokenStream, item: TokenStream) -> syn::Result<TokenStream> {
+    let function = function(item)?;
     let attributes = Attributes::parse(attributes)?;
-    let function: ItemFn = syn::parse2(function)?;
     let signature = Signature::of(&function)?;
-    let kind = kind(&attributes, &function);
+    let kind = kind(&attributes, &function)?;
     let run = run(&function, &signature);
     let (name, visibility) = (&function.sig.ident, &function.vis);
     // Braces, not `;`: a unit struct would also take the function's name as a value.
@@ -30,11 +31,63 @@ pub(crate) fn job(attributes: TokenStream, function: TokenStream) -> syn::Result
     })
 }
 
-fn kind(attributes: &Attributes, function: &ItemFn) -> TokenStream {
-    let name = attributes.kind.clone().unwrap_or_else(|| {
-        let ident = &function.sig.ident;
-        LitStr::new(ident.to_string().trim_start_matches("r#"), ident.span())
-    });
+/// The error in place of a handler. The function stays and can be named in `export!`, so that one
+/// mistake is one error.
+pub(crate) fn refused(error: &syn::Error, item: TokenStream) -> TokenStream {
+    let error = error.to_compile_error();
+    let Ok(function) = syn::parse2::<ItemFn>(item.clone()) else {
+        return quote!(#error #item);
+    };
+    if function.sig.receiver().is_some() {
+        return quote!(#error #item);
+    }
+    let (name, visibility) = (&function.sig.ident, &function.vis);
+    let text = name.to_string();
+    quote! {
+        #error
+        #item
+
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_docs, unreachable_pub, dead_code)]
+        #visibility struct #name {}
+
+        impl ::sandhog_sdk::__private::Handler for #name {
+            const KIND: ::sandhog_sdk::__private::Kind = ::sandhog_sdk::__private::Kind::named(#text);
+
+            fn run(
+                _: ::sandhog_sdk::Bytes,
+                _: &::sandhog_sdk::Context,
+            ) -> ::core::result::Result<::sandhog_sdk::Bytes, ::sandhog_sdk::Error> {
+                loop {}
+            }
+        }
+    }
+}
+
+/// What the attribute stands on, when it is a function.
+fn function(item: TokenStream) -> syn::Result<ItemFn> {
+    const SAMPLE: &str = "put it on a function such as `fn greet(guest: Guest, ctx: &Context) -> \
+                          Result<Greeting, Error> { .. }`";
+    match syn::parse2(item.clone())? {
+        Item::Fn(function) => Ok(function),
+        // What is no item of a module, such as a trait's function without a body.
+        Item::Verbatim(_) => syn::parse2(item),
+        Item::Impl(block) => Err(syn::Error::new_spanned(
+            block.impl_token,
+            format!("`#[job]` does not go on an `impl`: {SAMPLE}"),
+        )),
+        other => Err(syn::Error::new_spanned(
+            other,
+            format!("`#[job]` goes on a function alone: {SAMPLE}"),
+        )),
+    }
+}
+
+fn kind(attributes: &Attributes, function: &ItemFn) -> syn::Result<TokenStream> {
+    let name = match &attributes.kind {
+        Some(kind) => kind.clone(),
+        None => of_the_function(&function.sig.ident)?,
+    };
     let summary = option(summary(function));
     let timeout_ms = option(attributes.timeout_ms);
     let max_attempts = option(attributes.max_attempts);
@@ -42,7 +95,7 @@ fn kind(attributes: &Attributes, function: &ItemFn) -> TokenStream {
     let backoff = option(attributes.backoff.as_ref());
     let queue = option(attributes.queue.as_ref());
     let content_type = option(attributes.content_type.as_ref());
-    quote! {
+    Ok(quote! {
         ::sandhog_sdk::__private::Kind {
             kind: #name,
             summary: #summary,
@@ -53,7 +106,19 @@ fn kind(attributes: &Attributes, function: &ItemFn) -> TokenStream {
             queue: #queue,
             content_type: #content_type,
         }
-    }
+    })
+}
+
+/// The kind of a function whose attribute names none.
+fn of_the_function(ident: &Ident) -> syn::Result<LitStr> {
+    let text = ident.to_string();
+    let text = text.trim_start_matches("r#");
+    name::check(text).map_err(|why| {
+        let message =
+            format!("the function's name cannot be the kind as well ({why}): say `kind = \"..\"`");
+        syn::Error::new_spanned(ident, message)
+    })?;
+    Ok(LitStr::new(text, ident.span()))
 }
 
 fn option(value: Option<impl ToTokens>) -> TokenStream {
@@ -77,25 +142,47 @@ fn run(function: &ItemFn, signature: &Signature) -> TokenStream {
     if signature.context {
         arguments.push(quote!(#context));
     }
-    let output_span = match &function.sig.output {
-        ReturnType::Default => name.span(),
-        ReturnType::Type(_, returned) => returned.span(),
-    };
     let call = quote!(#name(#(#arguments),*));
-    let call = if signature.fallible {
-        quote_spanned! {output_span=> #call? }
-    } else {
-        call
+    // Names with the spans of the types they hold, so that a type that will not do is reported where
+    // it is written.
+    let output = Ident::new("output", output_span(function, signature));
+    let call = match &signature.output {
+        Returned::Value(_) => call,
+        Returned::Result(result) => {
+            let span = argument(result, 1).map_or(result.span(), Spanned::span);
+            let error = Ident::new("error", span);
+            let failed = quote_spanned! {span=>
+                ::sandhog_sdk::__private::Failure::into_error(#error)
+            };
+            quote! {
+                match #call {
+                    ::core::result::Result::Ok(#output) => #output,
+                    ::core::result::Result::Err(#error) => {
+                        return ::core::result::Result::Err(#failed)
+                    }
+                }
+            }
+        }
     };
+    let write = quote_spanned! {output.span()=> ::sandhog_sdk::__private::write(#output) };
     quote! {
         #[allow(unused_variables, clippy::let_unit_value, clippy::useless_conversion)]
         fn run(
             #payload: ::sandhog_sdk::Bytes,
             #context: &::sandhog_sdk::Context,
         ) -> ::core::result::Result<::sandhog_sdk::Bytes, ::sandhog_sdk::Error> {
-            let output = #call;
-            ::sandhog_sdk::__private::write(output)
+            let #output = #call;
+            #write
         }
+    }
+}
+
+/// Where the type of the result is written, or else the function's name.
+fn output_span(function: &ItemFn, signature: &Signature) -> Span {
+    match &signature.output {
+        Returned::Value(None) => function.sig.ident.span(),
+        Returned::Value(Some(value)) => value.span(),
+        Returned::Result(result) => argument(result, 0).map_or(result.span(), Spanned::span),
     }
 }
 
@@ -122,7 +209,7 @@ fn summary(function: &ItemFn) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{job, summary};
+    use super::{job, refused, summary};
     use quote::quote;
 
     #[test]
@@ -143,6 +230,41 @@ mod tests {
             .unwrap()
             .to_string();
         assert!(out.contains("kind : \"loop\""), "{out}");
+        let odd = job(quote!(), quote! { fn größe() {} }).unwrap_err();
+        assert!(odd.to_string().contains("say `kind = "), "{odd}");
+    }
+
+    #[test]
+    fn what_is_no_function_is_told_where_the_attribute_goes() {
+        for item in [
+            quote! { struct A; },
+            quote! { impl A { fn f() {} } },
+            quote! { mod a {} },
+            quote! { const A: u8 = 1; },
+        ] {
+            let why = job(quote!(), item).unwrap_err().to_string();
+            assert!(why.contains("a function such as `fn greet("), "{why}");
+        }
+    }
+
+    #[test]
+    fn one_mistake_is_one_error() {
+        let refusal = |item: proc_macro2::TokenStream| {
+            let error = job(quote!(knd = "a"), item.clone()).unwrap_err();
+            refused(&error, item).to_string()
+        };
+        let out = refusal(quote! { fn f() {} });
+        assert!(out.contains("compile_error"), "{out}");
+        assert!(
+            out.contains("fn f ()") && out.contains("struct f { }"),
+            "{out}"
+        );
+        // No type can stand in an `impl`.
+        let out = refusal(quote! { fn f(&self) {} });
+        assert!(
+            out.contains("fn f (& self)") && !out.contains("struct"),
+            "{out}"
+        );
     }
 
     #[test]

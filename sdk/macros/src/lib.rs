@@ -4,6 +4,9 @@ mod attributes;
 mod backoff;
 mod duration;
 mod expand;
+mod export;
+mod keys;
+mod name;
 mod signature;
 
 use proc_macro::TokenStream;
@@ -32,8 +35,27 @@ use proc_macro::TokenStream;
 /// The function takes `(input)`, `(input, &Context)`, `(&Context)` or nothing, and returns a value
 /// or a `Result` whose error converts into `sandhog_sdk::Error`.
 #[proc_macro_attribute]
-pub fn job(attributes: TokenStream, function: TokenStream) -> TokenStream {
-    expand::job(attributes.into(), function.into())
+pub fn job(attributes: TokenStream, item: TokenStream) -> TokenStream {
+    let item = proc_macro2::TokenStream::from(item);
+    expand::job(attributes.into(), item.clone())
+        .unwrap_or_else(|error| expand::refused(&error, item))
+        .into()
+}
+
+/// Joins the handlers of a crate in one component.
+///
+/// Names functions that carry `#[sandhog_sdk::job]`, by path when they are in modules:
+/// `sandhog_sdk::export!(shrink, pages::render);`. Once in a crate, with all of them. Two handlers of
+/// the same kind do not compile. A crate without it builds a component that serves nothing, which
+/// `sandhog plugin build` refuses.
+///
+/// What the handlers wish to be granted can be said along, in the form of a plugin's `NAME.toml`, so
+/// that `sandhog plugin check` shows it: `export!(hook; grants = include_str!("../grants.toml"));`.
+///
+/// "expected type, found function" means that the function of that name has no `#[sandhog_sdk::job]`.
+#[proc_macro]
+pub fn export(handlers: TokenStream) -> TokenStream {
+    export::export(handlers.into())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::api::{Request, Response};
 
-pub(super) use payload::{Given, read_payload};
+pub(super) use payload::{Given, by_ending, read_payload};
 pub(super) use wait::{print, steps};
 
 /// Most kinds named in one line.

@@ -17,10 +17,10 @@ use crate::cli::exit::{Exit, Fault, Outcome};
 pub(in crate::cli) struct Given {
     /// The payload itself
     #[arg(group = "source", allow_hyphen_values = false)]
-    payload: Option<String>,
+    pub(in crate::cli) payload: Option<String>,
     /// The payload is the content of this file
     #[arg(long, value_name = "FILE", group = "source")]
-    file: Option<PathBuf>,
+    pub(in crate::cli) file: Option<PathBuf>,
     /// The payload is what comes on standard input
     #[arg(long, group = "source")]
     stdin: bool,
@@ -101,7 +101,8 @@ fn doubtful(text: &str, why: &serde_json::Error) -> Option<String> {
     })
 }
 
-fn by_ending(path: &Path) -> Option<&'static str> {
+/// The media type of a file with a known ending.
+pub(in crate::cli) fn by_ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     Some(match ending.as_str() {
         "png" => "image/png",

@@ -1,11 +1,16 @@
-//! `sandhog plugin`: make, build, check, list and try handlers.
+//! `sandhog plugin`: make, build, test, check, list and try handlers.
 
 mod build;
 mod check;
+mod language;
 mod new;
+mod sample;
+mod test;
+mod tool;
 mod toolchain;
 mod trial;
 mod versions;
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -16,31 +21,45 @@ use super::{
     door::{Door, Need},
     enqueue::Given,
     exit::{Exit, Fault, Outcome},
+    rooms::Tryout,
     session::{Session, ask},
     shapes, text,
 };
 use crate::{
     api::Request,
-    plugin::{Catalog, PluginAct, Problem},
+    plugin::{Catalog, Plugin, PluginAct, Problem},
 };
+use language::Language;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum PluginCommand {
-    /// Make a crate with a handler and its test
+    /// Make a folder with a handler, its test and samples
     New {
-        /// The crate's name, also its kind
+        /// The handler's name, also its kind
         name: String,
+        /// The language it is written in
+        #[arg(long, value_enum, default_value_t, value_name = "LANGUAGE")]
+        lang: Language,
         /// Where [default: a folder of that name]
         #[arg(long, value_name = "DIR")]
         path: Option<PathBuf>,
     },
-    /// Build a handler's crate into a component, and prepare the toolchain when needed
+    /// Build a handler's folder into a component, whatever its language
+    ///
+    /// For Rust the toolchain is prepared when needed; of other tools that are missing it says how to get them.
     Build {
-        /// The crate's folder [default: this one]
+        /// The handler's folder [default: this one]
         dir: Option<PathBuf>,
-        /// Put the component into this folder, such as a runner's plugin folder [default: the crate's]
+        /// Put the component into this folder, such as a runner's plugin folder [default: the handler's]
         #[arg(long, value_name = "DIR")]
         into: Option<PathBuf>,
+    },
+    /// Run a handler's own tests, build it, and try its samples in the sandbox
+    ///
+    /// A sample is a file samples/NAME.json with a job (`kind, payload`) and what is to come of it (`expect`).
+    Test {
+        /// The handler's folder [default: this one]
+        dir: Option<PathBuf>,
     },
     /// Say whether components can be served, and of single files what they import, ask for and are
     /// granted; exit 1 when one cannot run
@@ -77,6 +96,9 @@ pub(super) enum PluginCommand {
         name: String,
     },
     /// Run one attempt without a store, and show result, logs and what it used
+    ///
+    /// With the limits and grants a runner would give it: those in sandhog.toml, and in the file NAME.toml beside
+    /// the component.
     Run(RunArgs),
 }
 
@@ -88,22 +110,42 @@ pub(super) struct LsArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
-    /// The component
-    #[arg(value_name = "FILE.wasm")]
+    /// The component, or a handler's folder, which is built first
+    #[arg(value_name = "FILE|DIR")]
     component: PathBuf,
-    /// The kind to run, one of those it serves
-    kind: String,
+    /// The kind to run [default: the only one it serves]
+    kind: Option<String>,
     #[command(flatten)]
     given: Given,
+    /// The kind to run, as an option
+    #[arg(
+        long = "kind",
+        id = "named",
+        value_name = "KIND",
+        conflicts_with = "kind"
+    )]
+    named: Option<String>,
+    /// The payload itself, as an option
+    #[arg(
+        long = "payload",
+        id = "text",
+        value_name = "PAYLOAD",
+        group = "source"
+    )]
+    text: Option<String>,
     /// Write the result into this file
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Run again after each change of the file, or of the folder's source, until Ctrl-C
+    #[arg(long, conflicts_with = "stdin")]
+    watch: bool,
 }
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outcome<Exit> {
     match command {
-        PluginCommand::New { name, path } => new::run(session, &name, path),
+        PluginCommand::New { name, lang, path } => new::run(session, &name, lang, path),
         PluginCommand::Build { dir, into } => build::run(session, dir, into),
+        PluginCommand::Test { dir } => test::run(session, dir),
         PluginCommand::Check { files } if !files.is_empty() => check::run(session, &files),
         PluginCommand::Check { .. } => {
             let catalog = folder(session)?;
@@ -124,6 +166,38 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
         PluginCommand::Release { name } => versions::act(session, name, PluginAct::Release),
         PluginCommand::Run(args) => trial::run(session, args),
     }
+}
+
+/// The component that serves a kind, and the kind: the only one there is when none is wanted.
+fn serving<'t>(
+    tryouts: &'t [Box<dyn Tryout>],
+    wanted: Option<&str>,
+) -> Result<(&'t dyn Tryout, String), String> {
+    let mut all = Vec::new();
+    for tryout in tryouts {
+        let of = kinds(tryout.plugin());
+        all.extend(of.into_iter().map(|kind| (tryout.as_ref(), kind)));
+    }
+    let listed = || {
+        all.iter()
+            .map(|(_, kind)| *kind)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let found = match wanted {
+        Some(wanted) => all.iter().find(|(_, kind)| *kind == wanted),
+        None if all.len() == 1 => all.first(),
+        None => return Err(format!("name a kind, one of {}", listed())),
+    };
+    let (tryout, kind) = found.ok_or_else(|| {
+        let wanted = wanted.unwrap_or_default();
+        format!("it does not serve kind {wanted:?}: it serves {}", listed())
+    })?;
+    Ok((*tryout, (*kind).to_owned()))
+}
+
+fn kinds(plugin: &Plugin) -> Vec<&str> {
+    plugin.kinds.iter().map(|info| info.kind.as_str()).collect()
 }
 
 /// What the plugin folder offers, without a runner.
@@ -179,10 +253,9 @@ fn show(session: &mut Session<'_, '_>, catalog: &Catalog) -> Outcome<()> {
         return session.json(&Value::Array(shapes::catalog(catalog)));
     }
     let rows = catalog.plugins.values().map(|plugin| {
-        let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
         vec![
             plugin.name.clone(),
-            text::cell(&kinds.join(", ")),
+            text::cell(&kinds(plugin).join(", ")),
             text::size(plugin.size),
             plugin.digest.get(..12).unwrap_or_default().into(),
             text::cell(&plugin.sdk),

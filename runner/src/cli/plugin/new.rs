@@ -1,5 +1,5 @@
-//! `sandhog plugin new`: a crate that builds with nothing but what this program carries and the
-//! package registry.
+//! `sandhog plugin new`: a handler's folder that builds with nothing but what this program carries and
+//! the package registry of its language.
 
 use std::{
     fs,
@@ -10,6 +10,7 @@ use anyhow::{Context as _, bail};
 use include_dir::{Dir, include_dir};
 use serde_json::json;
 
+use super::language::Language;
 use crate::cli::{
     exit::{Exit, Fault, Outcome},
     session::Session,
@@ -19,17 +20,56 @@ use crate::cli::{
 static SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../sdk");
 static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
 
-/// The template within the SDK.
-const TEMPLATE: &str = "template";
-/// Where the SDK goes within the new crate. The SDK finds the contract beside itself.
-const VENDOR: &str = "vendor/sandhog";
+/// What lies beside the Rust crate in the SDK's folder and is no part of it for its users.
+const NOT_RUST: [&str; 6] = ["template", "tests", "target", "python", "js", "c"];
+/// What tools leave in source folders.
+const LEFT_BY_TOOLS: [&str; 3] = ["__pycache__", "node_modules", "target"];
+
+/// What a handler's folder is made of.
+struct Layout {
+    /// Where the template is within the SDK; its files go to the top.
+    template: &'static str,
+    /// Where the SDK's files for the language are, and where they go.
+    sdk: (&'static str, &'static str),
+    /// What of them stays out.
+    without: &'static [&'static str],
+    /// Where the contract goes.
+    wit: &'static str,
+}
+
+impl Layout {
+    const fn of(language: Language) -> Self {
+        match language {
+            // The SDK finds the contract beside itself.
+            Language::Rust => Self {
+                template: "template",
+                sdk: ("", "vendor/sandhog/sdk"),
+                without: &NOT_RUST,
+                wit: "vendor/sandhog/wit",
+            },
+            Language::Python => Self {
+                template: "python/template",
+                sdk: ("python/sandhog", "sandhog"),
+                without: &[],
+                wit: "wit",
+            },
+            Language::Js => Self {
+                template: "js/template",
+                sdk: ("js/sandhog", "sandhog"),
+                without: &[],
+                wit: "wit",
+            },
+        }
+    }
+}
 
 pub(super) fn run(
     session: &mut Session<'_, '_>,
     name: &str,
+    language: Language,
     path: Option<PathBuf>,
 ) -> Outcome<Exit> {
-    check_name(name).map_err(Fault::usage)?;
+    check_name(name, language).map_err(Fault::usage)?;
     let folder = path.unwrap_or_else(|| PathBuf::from(name));
     let taken = fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
     if taken || folder.is_file() {
@@ -38,21 +78,21 @@ pub(super) fn run(
             "{shown} is there already: name another place with --path"
         )));
     }
-    write(&folder, name)?;
+    write(&folder, name, language)?;
     if session.is_json() {
         session.json(&json!({ "name": name, "path": folder }))?;
     } else {
         session.say(&folder.display().to_string())?;
     }
     session.note(&format!(
-        "a handler of kind {name}: `cd {}`, then `cargo test` and `sandhog plugin build`",
+        "a handler of kind {name}: `cd {}`, then `sandhog plugin test`",
         folder.display()
     ));
     Ok(Exit::Done)
 }
 
-/// A name that cargo takes for a package and Sandhog for a kind.
-fn check_name(name: &str) -> Result<(), String> {
+/// A name that Sandhog takes for a kind, and the language's tools for a package.
+fn check_name(name: &str, language: Language) -> Result<(), String> {
     const TAKEN: [&str; 7] = [
         "test",
         "core",
@@ -71,8 +111,11 @@ fn check_name(name: &str) -> Result<(), String> {
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte));
     if !first || !rest || name.len() > 64 {
         return Err(format!(
-            "{name:?} can name no crate: use at most 64 of a-z, 0-9, - and _, a letter first"
+            "{name:?} can name no handler: use at most 64 of a-z, 0-9, - and _, a letter first"
         ));
+    }
+    if language != Language::Rust {
+        return Ok(());
     }
     let words: Vec<&str> = name.split(['-', '_']).collect();
     if TAKEN.contains(&name) || words.iter().all(|word| KEYWORDS.contains(word)) {
@@ -89,11 +132,9 @@ const KEYWORDS: [&str; 24] = [
     "use",
 ];
 
-fn write(folder: &Path, name: &str) -> anyhow::Result<()> {
-    let template = SDK
-        .get_dir(TEMPLATE)
-        .context("this program carries no template")?;
-    for (path, bytes) in files(template, Path::new(TEMPLATE)) {
+fn write(folder: &Path, name: &str, language: Language) -> anyhow::Result<()> {
+    let layout = Layout::of(language);
+    for (path, bytes) in files(inner(layout.template)?, Path::new(layout.template)) {
         let text = str::from_utf8(bytes).context("the template is no text")?;
         put(
             folder,
@@ -101,16 +142,26 @@ fn write(folder: &Path, name: &str) -> anyhow::Result<()> {
             text.replace("{{name}}", name).as_bytes(),
         )?;
     }
-    for (path, bytes) in files(&SDK, Path::new("")) {
+    let (from, to) = layout.sdk;
+    for (path, bytes) in files(inner(from)?, Path::new(from)) {
         let first = path.iter().next().unwrap_or_default();
-        if first != TEMPLATE && first != "tests" && first != "target" {
-            put(folder, &Path::new(VENDOR).join("sdk").join(path), bytes)?;
+        if layout.without.iter().all(|other| first != *other) {
+            put(folder, &Path::new(to).join(path), bytes)?;
         }
     }
     for (path, bytes) in files(&WIT, Path::new("")) {
-        put(folder, &Path::new(VENDOR).join("wit").join(path), bytes)?;
+        put(folder, &Path::new(layout.wit).join(path), bytes)?;
     }
     Ok(())
+}
+
+fn inner(path: &str) -> anyhow::Result<&'static Dir<'static>> {
+    match path {
+        "" => Ok(&SDK),
+        path => SDK
+            .get_dir(path)
+            .with_context(|| format!("this program carries no {path}")),
+    }
 }
 
 /// Every file below a folder, its path from `base` on.
@@ -121,14 +172,21 @@ fn files<'d>(folder: &'d Dir<'d>, base: &Path) -> Vec<(PathBuf, &'d [u8])> {
         found.push((path.to_path_buf(), file.contents()));
     }
     for inner in folder.dirs() {
-        found.extend(files(inner, base));
+        let name = inner.path().file_name().unwrap_or_default();
+        if LEFT_BY_TOOLS.iter().all(|left| name != *left) {
+            found.extend(files(inner, base));
+        }
     }
     found
 }
 
-/// A template's file name as it is in the crate: without its ending, `gitignore` with its dot.
+/// A template's file name as it is in the folder: without the ending that keeps it from being taken
+/// for part of this project, `gitignore` with its dot.
 fn filled(path: &Path) -> PathBuf {
-    let path = path.with_extension("");
+    let path = match path.extension() {
+        Some(ending) if ending == "in" => path.with_extension(""),
+        _ => path.to_path_buf(),
+    };
     match path.file_name() {
         Some(name) if name == "gitignore" => path.with_file_name(".gitignore"),
         _ => path,
@@ -152,7 +210,7 @@ mod tests {
     #[test]
     fn a_new_crate_has_its_name_its_sdk_and_the_contract() {
         let folder = tempfile::tempdir().unwrap();
-        write(folder.path(), "my-plugin").unwrap();
+        write(folder.path(), "my-plugin", Language::Rust).unwrap();
         let read = |path: &str| fs::read_to_string(folder.path().join(path)).expect(path);
         let manifest: toml::Table = read("Cargo.toml").parse().unwrap();
         assert_eq!(manifest["package"]["name"].as_str(), Some("my-plugin"));
@@ -161,11 +219,20 @@ mod tests {
             .unwrap();
         assert!(read(&format!("{sdk}/Cargo.toml")).contains("name = \"sandhog-sdk\""));
         assert!(read("src/lib.rs").contains("kind = \"my-plugin\""));
+        assert!(read("samples/ada.json").contains("\"kind\": \"my-plugin\""));
         assert!(read(".gitignore").contains("/target"));
         assert!(read("vendor/sandhog/sdk/src/lib.rs").contains("../wit"));
         assert!(read("vendor/sandhog/sdk/macros/src/lib.rs").starts_with("//!"));
         assert!(read("vendor/sandhog/wit/job.wit").contains("package sandhog:job@"));
-        assert!(!folder.path().join("vendor/sandhog/sdk/template").exists());
+        for other in NOT_RUST {
+            assert!(
+                !folder
+                    .path()
+                    .join("vendor/sandhog/sdk")
+                    .join(other)
+                    .exists()
+            );
+        }
         for (path, _) in files(&SDK, Path::new("")) {
             let text = path.to_string_lossy().into_owned();
             assert!(!text.contains("target/"), "{text} is no source");
@@ -173,9 +240,38 @@ mod tests {
     }
 
     #[test]
+    fn other_languages_get_their_own_template_sdk_and_the_contract() {
+        for (language, files) in [
+            (
+                Language::Python,
+                ["handler.py", "test_handler.py", "sandhog/__init__.py"],
+            ),
+            (
+                Language::Js,
+                ["handler.js", "package.json", "sandhog/index.js"],
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            write(folder.path(), "greet", language).unwrap();
+            let read = |path: &str| fs::read_to_string(folder.path().join(path)).expect(path);
+            for file in files {
+                assert!(!read(file).contains("{{name}}"), "{file}");
+            }
+            assert!(read(files[0]).contains("greet"));
+            assert!(read("samples/ada.json").contains("\"kind\": \"greet\""));
+            assert!(read("wit/job.wit").contains("package sandhog:job@"));
+            assert!(read(".gitignore").contains("*.wasm"));
+            assert_eq!(Language::of(folder.path()), Ok(language));
+            for other in ["vendor", "src", "template", "gitignore"] {
+                assert!(!folder.path().join(other).exists(), "{other}");
+            }
+        }
+    }
+
+    #[test]
     fn names_that_cargo_would_refuse_are_refused_first() {
         for name in ["thumb", "my-plugin", "a_1", "match-maker"] {
-            assert_eq!(check_name(name), Ok(()), "{name}");
+            assert_eq!(check_name(name, Language::Rust), Ok(()), "{name}");
         }
         for name in [
             "",
@@ -190,7 +286,9 @@ mod tests {
             "sandhog-sdk",
             &"a".repeat(65),
         ] {
-            assert!(check_name(name).is_err(), "{name}");
+            assert!(check_name(name, Language::Rust).is_err(), "{name}");
         }
+        assert_eq!(check_name("match", Language::Python), Ok(()));
+        assert!(check_name("../x", Language::Js).is_err());
     }
 }

@@ -10,6 +10,8 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
+use super::tool::{self, GET_RUST};
+
 /// The guests' target.
 pub(super) const TARGET: &str = "wasm32-wasip2";
 
@@ -45,9 +47,11 @@ pub(super) fn prepare(tell: &mut dyn FnMut(&str)) -> anyhow::Result<Toolchain> {
     let output = said(Command::new("bash").arg(script.path()).arg("--env"), tell)
         .context("cannot run `bash`, which prepares the toolchain")?;
     if !output.status.success() {
-        bail!(
-            "no toolchain for {TARGET}: the lines above say why, or run `rustup target add {TARGET}`"
-        );
+        let get = match tool::find("rustup") {
+            Some(_) => format!("rustup target add {TARGET}"),
+            None => format!("{GET_RUST} && rustup target add {TARGET}"),
+        };
+        bail!("no toolchain for {TARGET}: the lines above say why; get one by: {get}");
     }
     let lines = String::from_utf8_lossy(&output.stdout);
     if lines.trim().is_empty() {

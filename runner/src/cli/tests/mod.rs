@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{
         Arc, Mutex,
@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     api::{Ctx, Handle, Options, SOCKET_NAME, Server, double},
-    plugin::{Catalog, Checked, Limits, Problem, Report, Tried, parse_grants},
+    plugin::{Catalog, Checked, Limits, Plugin, Problem, Report, Tried, parse_grants},
 };
 
 mod cron;
@@ -28,7 +28,7 @@ mod plugins;
 mod rest;
 
 /// The rest of the program, as far as the tests need one.
-struct Desk {
+pub(super) struct Desk {
     double: Arc<double::Double>,
     folder: tempfile::TempDir,
     held: bool,
@@ -105,28 +105,20 @@ impl Rooms for Desk {
         })])
     }
 
-    fn try_run(&self, _: &Config, trial: Trial) -> Result<Tried, Problem> {
-        if trial.kind == "other" {
+    fn tryout(&self, _: &Config, file: &Path) -> Result<Box<dyn Tryout>, Problem> {
+        if file.ends_with("cut.wasm") {
             return Err(problem());
         }
-        let mut attempt = double::trapped();
-        attempt.failure = None;
-        let outcome = if trial.kind == "later" {
-            attempt.duration_us = 500;
-            Ended::Snoozed { delay_ms: 2_000 }
-        } else {
-            Ended::Completed(Output {
-                content_type: trial.content_type.unwrap_or_default(),
-                payload: trial.payload,
-            })
+        let running: &dyn crate::engine::Running = &double::Engine;
+        let mut plugin = (*running.catalog().plugins["page"]).clone();
+        let later = crate::plugin::KindInfo {
+            kind: "later".into(),
+            ..plugin.kinds[0].clone()
         };
-        let report = Report {
-            outcome,
-            attempt,
-            children: Vec::new(),
-        };
-        let limits = Limits::default();
-        Ok(Tried { report, limits })
+        if file.ends_with("two.wasm") {
+            plugin.kinds.push(later);
+        }
+        Ok(Box::new(Tries(plugin)))
     }
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {
@@ -195,6 +187,36 @@ impl Rooms for Desk {
     }
 }
 
+/// Gives back what it is given, or is snoozed.
+struct Tries(Plugin);
+
+impl Tryout for Tries {
+    fn plugin(&self) -> &Plugin {
+        &self.0
+    }
+
+    fn run(&self, trial: Trial) -> Result<Tried, Problem> {
+        let mut attempt = double::trapped();
+        attempt.failure = None;
+        let outcome = if trial.kind == "later" {
+            attempt.duration_us = 500;
+            Ended::Snoozed { delay_ms: 2_000 }
+        } else {
+            Ended::Completed(Output {
+                content_type: trial.content_type.unwrap_or_default(),
+                payload: trial.payload,
+            })
+        };
+        let report = Report {
+            outcome,
+            attempt,
+            children: Vec::new(),
+        };
+        let limits = Limits::default();
+        Ok(Tried { report, limits })
+    }
+}
+
 fn problem() -> Problem {
     Problem {
         file: "plugins/cut.wasm".into(),
@@ -205,7 +227,7 @@ fn problem() -> Problem {
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("data")).unwrap();
         Self {
@@ -277,6 +299,21 @@ impl Desk {
         );
         let seen = both.lock().unwrap().clone();
         String::from_utf8(seen).unwrap()
+    }
+
+    /// Something done in a session, and what was said in it beside the answer.
+    pub(super) fn within<T>(&self, act: impl FnOnce(&mut Session<'_, '_>) -> T) -> (T, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let mut io = Io {
+            out: &mut out,
+            err: &mut err,
+            input: &mut io::empty(),
+            out_is_terminal: false,
+            err_is_terminal: false,
+        };
+        let mut session = Session::new(Config::default(), self, &mut io, Format::default());
+        let done = act(&mut session);
+        (done, String::from_utf8(err).unwrap())
     }
 
     fn run(&self, words: &[&str]) -> Answer {

@@ -52,99 +52,6 @@ fn what_is_known_of_a_runner_is_shown() {
 }
 
 #[test]
-fn plugins_are_checked_and_tried() {
-    let desk = Desk::new();
-    let all = desk.run(&["plugin", "check"]);
-    assert!(
-        all.ends(1).out.contains("it is cut off\\u{1b}[0m"),
-        "{}",
-        all.out
-    );
-    let missing = desk.run(&["plugin", "check", "nope.wasm"]);
-    assert!(
-        missing
-            .ends(4)
-            .err
-            .contains("there is no component nope.wasm")
-    );
-    let component = desk.file("a.wasm", "");
-    desk.run(&["plugin", "check", &component]).ends(0);
-    let later = desk.run(&["plugin", "run", &component, "later"]);
-    assert!(
-        later
-            .ends(1)
-            .err
-            .contains("snoozed for 2s, after 0.5ms of 30s"),
-        "{}",
-        later.err
-    );
-    let tried = desk.run(&["plugin", "run", &component, "page", "[1]"]);
-    assert_eq!(tried.ends(0).out, "[1]");
-    assert!(
-        tried
-            .err
-            .contains("completed in 1s of 30s, 3.0 MiB of 128.0 MiB memory"),
-        "{}",
-        tried.err
-    );
-    assert!(tried.err.contains("careful\\u{1b}"));
-    let tried = desk.run(&["plugin", "run", &component, "page", "[1]", "-o", "json"]);
-    assert_eq!(
-        (&tried.json()["outcome"], &tried.json()["result"][0]),
-        (&"completed".into(), &1.into())
-    );
-    assert!(
-        desk.run(&["plugin", "run", &component, "other"])
-            .ends(2)
-            .err
-            .contains("it is cut off")
-    );
-    desk.run(&["plugin", "run", "/none.wasm", "page"]).ends(4);
-    desk.run(&["plugin", "new", "1a"]).ends(2);
-    desk.run(&["plugin", "build", "/none"]).ends(2);
-    let target = desk.folder.path().join("my-plugin");
-    let words = [
-        "plugin",
-        "new",
-        "my-plugin",
-        "--path",
-        target.to_str().unwrap(),
-    ];
-    desk.run(&words).ends(0);
-    assert!(desk.run(&words).ends(2).err.contains("is there already"));
-    let ignored = fs::read_to_string(target.join(".gitignore")).unwrap();
-    assert!(ignored.lines().any(|line| line == "*.wasm"), "{ignored}");
-    let unrelated = desk.folder.path().join("unrelated");
-    fs::create_dir(&unrelated).unwrap();
-    fs::write(unrelated.join("Cargo.toml"), "[workspace]\nmembers = []\n").unwrap();
-    let refused = desk.run(&["plugin", "build", unrelated.to_str().unwrap()]);
-    assert!(refused.ends(2).err.contains("is no handler's crate"));
-}
-
-#[test]
-fn a_check_shows_imports_wishes_and_grants() {
-    let desk = Desk::new();
-    let component = desk.file("a.wasm", "");
-    let checked = desk.run(&["plugin", "check", &component]);
-    for says in [
-        "serves: page\n",
-        "imports:\n  sandhog:job/enqueue@0.1.0\n",
-        "asks for:\n  [[grants.http]]\n  origin = \"https://a.b\"\n",
-        "is granted by page.toml and the ceiling: nothing\n",
-        "is not granted:\n  GET to https://a.b\n  sandhog:job/enqueue: it may enqueue",
-        "verdict: it can run, and is denied what is not granted",
-    ] {
-        assert!(
-            checked.ends(0).out.contains(says),
-            "{says}: {}",
-            checked.out
-        );
-    }
-    let checked = desk.run(&["plugin", "check", &component, "-o", "json"]);
-    assert_eq!(checked.json()[0]["missing"][0], "GET to https://a.b");
-}
-
-#[test]
 fn the_log_is_repaired_or_it_is_said_what_would_be() {
     let mut desk = Desk::new();
     let dry = desk
@@ -337,7 +244,7 @@ fn a_reader_that_goes_away_ends_the_command_quietly() {
 
 #[test]
 fn the_page_in_docs_is_what_help_says() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     if std::env::var_os("SANDHOG_WRITE_DOCS").is_some() {
         fs::write(&path, page::page()).unwrap();
     }

@@ -20,7 +20,7 @@ const NAME_BYTES: usize = 64;
 
 /// What tells one state of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub struct Stamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -29,7 +29,9 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    /// The state of a file that has this metadata.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),
             inode: metadata.ino(),

@@ -51,9 +51,10 @@ pub use cache::CacheBounds;
 pub use child::{COMPILE_VERB, CompileLimits};
 pub use compile::compile_as_child;
 pub use desk::{ActRefused, PluginAct, PluginView, VersionView};
+pub use folder::Stamp;
 pub use halt::Halt;
 pub use imports::MissingImport;
-pub use trial::{Checked, Trial, Tried, check, run_once};
+pub use trial::{Checked, Trial, Tried, Tryout, check};
 pub use versions::{NoVersion, Quarantine, Version};
 pub use whole::DirError;
 

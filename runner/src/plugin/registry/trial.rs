@@ -1,7 +1,8 @@
-//! A file looked at or run on its own, without a folder, a store or a runner.
+//! A file looked at or tried on its own, without a folder, a store or a runner.
 
 use std::{
     collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
     pin::Pin,
     sync::{Arc, Mutex},
@@ -31,8 +32,6 @@ const MAX_FILE: u64 = 64 << 20;
 /// One attempt at a job that no store knows.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The component.
-    pub file: PathBuf,
     /// The kind to run.
     pub kind: String,
     /// The payload's bytes.
@@ -46,8 +45,6 @@ pub struct Trial {
     /// The operator's wall time for the kind in milliseconds. When `None` it is what the handler
     /// proposes, then what the limits say.
     pub timeout_ms: Option<u64>,
-    /// What the operator lets plugins be granted; the component's own file lies beside it.
-    pub ceilings: Arc<Ceilings>,
     /// What it reaches outside of the sandbox.
     pub outside: Arc<Outside>,
     /// The settings it may ask for.
@@ -85,76 +82,110 @@ pub struct Checked {
     pub imports: Vec<String>,
 }
 
-/// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
-pub fn run_once(trial: Trial, compiler: Compiler) -> Result<Tried, Problem> {
-    let options = SandboxOptions {
-        slots: 1,
-        max_memory: trial
-            .limits
-            .memory
-            .max(SandboxOptions::default().max_memory),
-        table_elements: trial.limits.table_elements,
-        ..SandboxOptions::default()
-    };
-    let bench = Bench::set_up(&trial.file, &options, compiler)?;
-    let mut plugin = bench.make(&trial.file)?;
-    plugin.grants = Arc::new(grants::beside(&trial.file, &trial.ceilings)?);
-    let problem = |fault| problem(&trial.file, fault);
-    let Some(info) = plugin.kinds.iter().find(|info| info.kind == trial.kind) else {
-        let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
-        return Err(problem(Fault::new(
-            format!("it does not serve kind {:?}", trial.kind),
-            format!("it serves {}", kinds.join(", ")),
-        )));
-    };
-    let broken = |why: String| problem(Fault::new(why, "this is a fault of the machine"));
-    let host = WasmHost::new(&options, Arc::clone(&bench.engines))
-        .map_err(broken)?
-        .reaching(Arc::clone(&trial.outside));
-    let services = Arc::new(OneJob::default());
-    let id = services.mint();
-    let now = services.wall();
-    let content_type = trial
-        .content_type
-        .clone()
-        .or_else(|| info.content_type.clone());
-    let mut limits = trial.limits.clone();
-    limits.timeout_ms = trial
-        .timeout_ms
-        .or(info.timeout_ms)
-        .unwrap_or(limits.timeout_ms);
-    let request = AttemptRequest {
-        job: Job {
-            id,
-            kind: trial.kind.clone(),
-            queue: "default".to_owned(),
-            priority: 0,
-            payload: trial.payload.clone(),
-            content_type: content_type.unwrap_or_default(),
-            headers: trial.headers.clone(),
-            enqueued_at: now,
-            due: now,
-            retry: RetryPolicy::default(),
-            timeout_ms: Some(limits.timeout_ms),
-            parent: None,
-        },
-        token: Token(1),
-        number: 1,
-        max_attempts: 1,
-        checkpoint: None,
-        started_at: now,
-        plugin: Arc::new(plugin),
-        limits,
-        config: Arc::new(trial.config.clone()),
-        live: Arc::clone(&trial.live),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .map_err(|error| broken(error.to_string()))?;
-    let limits = request.limits.clone();
-    let report = runtime.block_on(host.run(request, services));
-    Ok(Tried { report, limits })
+/// A component on its own, compiled once and tried as often as one likes. It is granted what the
+/// file beside it says.
+pub struct Tryout {
+    file: PathBuf,
+    plugin: Arc<Plugin>,
+    options: SandboxOptions,
+    bench: Bench,
+}
+
+impl Tryout {
+    /// Look at a file as [`check`] does, and keep what was made of it. `options` bound what its
+    /// attempts may use.
+    pub fn open(
+        file: &Path,
+        options: SandboxOptions,
+        compiler: Compiler,
+        ceilings: &Ceilings,
+    ) -> Result<Self, Problem> {
+        let bench = Bench::set_up(file, &options, compiler)?;
+        let mut plugin = bench.make(file)?;
+        plugin.grants = Arc::new(grants::beside(file, ceilings)?);
+        Ok(Self {
+            file: file.to_owned(),
+            plugin: Arc::new(plugin),
+            options,
+            bench,
+        })
+    }
+
+    /// What the file turned out to be.
+    #[must_use]
+    pub fn plugin(&self) -> &Plugin {
+        &self.plugin
+    }
+
+    /// Run one attempt. The kind must be one the component serves. Blocks until the attempt's end.
+    pub fn run(&self, trial: Trial) -> Result<Tried, Problem> {
+        let broken = |why: String| {
+            let fault = Fault::new(why, "this is a fault of the machine");
+            problem(&self.file, fault)
+        };
+        let host = WasmHost::new(&self.options, Arc::clone(&self.bench.engines))
+            .map_err(broken)?
+            .reaching(Arc::clone(&trial.outside));
+        let services = Arc::new(OneJob::default());
+        let request = self.request(trial, &services)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(|error| broken(error.to_string()))?;
+        let limits = request.limits.clone();
+        let report = runtime.block_on(host.run(request, services));
+        Ok(Tried { report, limits })
+    }
+
+    fn request(&self, trial: Trial, services: &OneJob) -> Result<AttemptRequest, Problem> {
+        let kinds = &self.plugin.kinds;
+        let Some(info) = kinds.iter().find(|info| info.kind == trial.kind) else {
+            let kinds: Vec<&str> = kinds.iter().map(|info| info.kind.as_str()).collect();
+            let fault = Fault::new(
+                format!("it does not serve kind {:?}", trial.kind),
+                format!("it serves {}", kinds.join(", ")),
+            );
+            return Err(problem(&self.file, fault));
+        };
+        let now = services.wall();
+        let content_type = trial.content_type.or_else(|| info.content_type.clone());
+        let mut limits = trial.limits;
+        limits.timeout_ms = trial
+            .timeout_ms
+            .or(info.timeout_ms)
+            .unwrap_or(limits.timeout_ms);
+        Ok(AttemptRequest {
+            job: Job {
+                id: services.mint(),
+                kind: trial.kind,
+                queue: "default".to_owned(),
+                priority: 0,
+                payload: trial.payload,
+                content_type: content_type.unwrap_or_default(),
+                headers: trial.headers,
+                enqueued_at: now,
+                due: now,
+                retry: RetryPolicy::default(),
+                timeout_ms: Some(limits.timeout_ms),
+                parent: None,
+            },
+            token: Token(1),
+            number: 1,
+            max_attempts: 1,
+            checkpoint: None,
+            started_at: now,
+            plugin: Arc::clone(&self.plugin),
+            limits,
+            config: Arc::new(trial.config),
+            live: trial.live,
+        })
+    }
+}
+
+impl fmt::Debug for Tryout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tryout").field("file", &self.file).finish()
+    }
 }
 
 /// A workshop with a cache that goes with it.

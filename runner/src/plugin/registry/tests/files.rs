@@ -7,10 +7,10 @@ use tempfile::TempDir;
 
 use super::{component, hand_made};
 use crate::plugin::{
-    Ceilings, Checked, Compiler, Limits, Live, Problem, Trial, check,
+    Ceilings, Checked, Compiler, Limits, Live, Problem, Trial, Tryout, check,
     registry::{workshop::NotMade, workshop_for_tests},
-    run_once,
     sandbox::{
+        SandboxOptions,
         engines::Engines,
         tests::kit::{HandMade, guest, shared_cache},
     },
@@ -30,6 +30,11 @@ fn a_wrong_world_says_what_is_missing() {
         nothing
             .cause
             .contains("does not export sandhog:job/handler"),
+        "{nothing:?}"
+    );
+    // What a crate without `export!` comes to.
+    assert!(
+        nothing.hint.contains("`sandhog_sdk::export!`"),
         "{nothing:?}"
     );
     let module = problem(&wat::parse_str("(module)").unwrap());
@@ -191,8 +196,14 @@ fn one_attempt_runs_without_folder_or_store() {
     fs::copy(guest("tests/guests/misbehave.wasm"), &file).unwrap();
     let grants = "[grants]\nenqueue = { queues = [\"default\"] }\n";
     fs::write(dir.path().join("misbehave.toml"), grants).unwrap();
+    let tryout = Tryout::open(
+        &file,
+        SandboxOptions::default(),
+        Compiler::Here,
+        &Ceilings::default(),
+    )
+    .unwrap();
     let trial = |kind: &str| Trial {
-        file: file.clone(),
         kind: kind.into(),
         payload: b"hello".to_vec(),
         content_type: Some("text/plain".into()),
@@ -201,10 +212,9 @@ fn one_attempt_runs_without_folder_or_store() {
         timeout_ms: None,
         config: std::collections::BTreeMap::new(),
         live: Arc::new(Live::default()),
-        ceilings: Arc::default(),
         outside: Arc::default(),
     };
-    let report = run_once(trial("echo"), Compiler::Here).unwrap().report;
+    let report = tryout.run(trial("echo")).unwrap().report;
     let Outcome::Completed(output) = report.outcome else {
         panic!("{:?}", report.outcome);
     };
@@ -213,9 +223,9 @@ fn one_attempt_runs_without_folder_or_store() {
         ("text/plain", &b"hello"[..])
     );
     assert!(report.attempt.peak_memory > 0);
-    let report = run_once(trial("spawn"), Compiler::Here).unwrap().report;
+    let report = tryout.run(trial("spawn")).unwrap().report;
     assert_eq!(report.children.len(), 2);
     assert_eq!(report.children[0].queue, "default");
-    let refused = run_once(trial("nonsense"), Compiler::Here).unwrap_err();
+    let refused = tryout.run(trial("nonsense")).unwrap_err();
     assert!(refused.cause.contains("\"nonsense\"") && refused.hint.contains("echo"));
 }

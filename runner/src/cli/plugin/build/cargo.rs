@@ -1,57 +1,39 @@
-//! `sandhog plugin build`: plain cargo with a toolchain that has the guests' target.
+//! Building with plain cargo and a toolchain that has the guests' target.
 
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use anyhow::{Context as _, bail};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::toolchain::{self, TARGET};
+use super::{Built, tool};
 use crate::cli::{
-    exit::{Exit, Fault, Outcome},
-    file,
+    exit::{Fault, Outcome},
+    plugin::toolchain::{self, TARGET},
     session::Session,
 };
-use crate::plugin::{Checked, Problem};
 
-pub(super) fn run(
-    session: &mut Session<'_, '_>,
-    dir: Option<PathBuf>,
-    into: Option<PathBuf>,
-) -> Outcome<Exit> {
-    let dir = dir.unwrap_or_else(|| PathBuf::from("."));
-    inspect(&dir).map_err(Fault::usage)?;
-    let built = cargo(session, &dir)?;
+/// Builds a handler's crate, and prepares the toolchain when needed.
+pub(super) fn build(session: &mut Session<'_, '_>, dir: &Path) -> Outcome<Vec<Built>> {
+    inspect(dir).map_err(Fault::usage)?;
+    let built = cargo(session, dir)?;
     if built.is_empty() {
         return Err(Fault::failed(
             "cargo built no component: the crate needs `crate-type = [\"cdylib\"]` under [lib]",
         ));
     }
-    let files: Vec<PathBuf> = built.iter().map(|(_, file)| file.clone()).collect();
-    verdict(&session.rooms.check_plugins(&session.config, &files)?)?;
-    let into = into.unwrap_or(dir);
-    fs::create_dir_all(&into).with_context(|| format!("cannot make {}", into.display()))?;
-    let mut components = Vec::new();
-    for (name, path) in built {
-        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let target = into.join(format!("{name}.wasm"));
-        file::replace(&target, &bytes)?;
-        components.push((name, target, bytes.len()));
+    Ok(built)
+}
+
+/// Runs the crate's tests for this machine.
+pub(super) fn test(dir: &Path) -> anyhow::Result<()> {
+    if tool::find("cargo").is_none() {
+        return Err(tool::missing(Path::new("."), "cargo", tool::GET_RUST));
     }
-    if session.is_json() {
-        let rows = components
-            .iter()
-            .map(|(name, file, size)| json!({ "name": name, "file": file, "size": size }));
-        session.json(&rows.collect())?;
-    } else {
-        for (_, file, _) in &components {
-            session.say(&file.display().to_string())?;
-        }
-    }
-    Ok(Exit::Done)
+    tool::run(Command::new("cargo").args(["test", "--quiet"]), dir)
 }
 
 /// Refuse what is no handler's crate: cargo would build whatever is there.
@@ -59,11 +41,6 @@ fn inspect(dir: &Path) -> Result<(), String> {
     let shown = fs::canonicalize(dir).unwrap_or_else(|_| dir.into());
     let shown = shown.display();
     let manifest = dir.join("Cargo.toml");
-    if !manifest.is_file() {
-        return Err(format!(
-            "{shown} holds no Cargo.toml: name a handler's crate, or make one with `sandhog plugin new`"
-        ));
-    }
     let table = table(&manifest).map_err(|error| format!("{error:#}"))?;
     let lacks = if !depends(&table) {
         "does not depend on sandhog-sdk"
@@ -99,19 +76,9 @@ fn makes_component(manifest: &toml::Table) -> bool {
         .is_some_and(|types| types.iter().any(|one| one.as_str() == Some("cdylib")))
 }
 
-/// Refuse what was built but cannot be served, before it gets where a runner would look at it.
-fn verdict(found: &[Result<Checked, Problem>]) -> Outcome<()> {
-    let problems = found.iter().filter_map(|one| one.as_ref().err());
-    let told: Vec<String> = problems.map(super::told).collect();
-    if told.is_empty() {
-        return Ok(());
-    }
-    Err(Fault::failed(told.join("\n")))
-}
-
 /// Build, and give the components with their packages' names. What cargo and the compiler say goes
 /// to standard error as it comes.
-fn cargo(session: &mut Session<'_, '_>, dir: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+fn cargo(session: &mut Session<'_, '_>, dir: &Path) -> anyhow::Result<Vec<Built>> {
     let toolchain = toolchain::prepare(&mut |line| session.note(line))?;
     let mut command = toolchain.cargo();
     command
@@ -134,7 +101,7 @@ fn cargo(session: &mut Session<'_, '_>, dir: &Path) -> anyhow::Result<Vec<(Strin
 }
 
 /// The component that a line of cargo's tells of.
-fn component(line: &str) -> Option<anyhow::Result<(String, PathBuf)>> {
+fn component(line: &str) -> Option<anyhow::Result<Built>> {
     let said: Value = serde_json::from_str(line).ok()?;
     let kinds = said["target"]["kind"].as_array()?;
     if said["reason"] != "compiler-artifact" || !kinds.iter().any(|kind| kind == "cdylib") {
@@ -146,7 +113,7 @@ fn component(line: &str) -> Option<anyhow::Result<(String, PathBuf)>> {
         .filter_map(Value::as_str);
     let file = PathBuf::from(files.find(|file| file.ends_with(".wasm"))?);
     let manifest = said["manifest_path"].as_str()?;
-    Some(package(Path::new(manifest)).map(|name| (name, file)))
+    Some(package(Path::new(manifest)).map(|name| Built { name, file }))
 }
 
 fn package(manifest: &Path) -> anyhow::Result<String> {
@@ -166,8 +133,9 @@ fn table(manifest: &Path) -> anyhow::Result<toml::Table> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::plugin::Problem;
 
     #[test]
     fn only_a_handlers_crate_is_built() {
@@ -190,21 +158,6 @@ mod tests {
     }
 
     #[test]
-    fn a_component_that_cannot_be_served_is_told_at_once() {
-        assert!(verdict(&[]).is_ok());
-        let problem = Problem {
-            file: "greet.wasm".into(),
-            cause: "it exports no handler".into(),
-            hint: "add `export!`".into(),
-            earlier_served: false,
-        };
-        let fault = verdict(&[Err(problem)]).unwrap_err();
-        assert_eq!(fault.exit, Exit::Failed);
-        let told = fault.error.unwrap().to_string();
-        assert!(told.contains("greet.wasm: it exports no handler") && told.contains("export!"));
-    }
-
-    #[test]
     fn the_component_is_found_among_what_cargo_says() {
         let folder = tempfile::tempdir().unwrap();
         let manifest = folder.path().join("Cargo.toml");
@@ -222,8 +175,8 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(
-            found,
-            ("my-plugin".into(), PathBuf::from("/t/my_plugin.wasm"))
+            (found.name.as_str(), found.file),
+            ("my-plugin", PathBuf::from("/t/my_plugin.wasm"))
         );
         assert!(component(&line("lib", "/t/my_plugin.wasm")).is_none());
         assert!(component(&line("cdylib", "/t/my_plugin.so")).is_none());
