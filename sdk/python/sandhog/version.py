@@ -1,0 +1,3 @@
+"""The SDK's version, as it is told to the host."""
+
+VERSION = "0.1.0"
