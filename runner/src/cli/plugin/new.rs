@@ -21,6 +21,8 @@ static WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../wit");
 
 /// The template within the SDK.
 const TEMPLATE: &str = "template";
+/// What lies beside the Rust crate in the SDK's folder and is no part of it for its users.
+const NOT_RUST: [&str; 6] = [TEMPLATE, "tests", "target", "python", "js", "c"];
 /// Where the SDK goes within the new crate. The SDK finds the contract beside itself.
 const VENDOR: &str = "vendor/sandhog";
 
@@ -103,7 +105,7 @@ fn write(folder: &Path, name: &str) -> anyhow::Result<()> {
     }
     for (path, bytes) in files(&SDK, Path::new("")) {
         let first = path.iter().next().unwrap_or_default();
-        if first != TEMPLATE && first != "tests" && first != "target" {
+        if NOT_RUST.iter().all(|other| first != *other) {
             put(folder, &Path::new(VENDOR).join("sdk").join(path), bytes)?;
         }
     }
@@ -165,7 +167,9 @@ mod tests {
         assert!(read("vendor/sandhog/sdk/src/lib.rs").contains("../wit"));
         assert!(read("vendor/sandhog/sdk/macros/src/lib.rs").starts_with("//!"));
         assert!(read("vendor/sandhog/wit/job.wit").contains("package sandhog:job@"));
-        assert!(!folder.path().join("vendor/sandhog/sdk/template").exists());
+        for other in NOT_RUST {
+            assert!(!folder.path().join("vendor/sandhog/sdk").join(other).exists());
+        }
         for (path, _) in files(&SDK, Path::new("")) {
             let text = path.to_string_lossy().into_owned();
             assert!(!text.contains("target/"), "{text} is no source");
