@@ -4,7 +4,7 @@
 #   sdk/c/build.sh OUTPUT.wasm SOURCE.c...
 #
 # Needs `clang`, `lld` and `wasi-libc` of Debian with the runtime of clang for wasm32, `wasm-component-ld` (in
-# Debian's rust-llvm and rust-web-llvm, or `cargo install wasm-component-ld`), and `wit-bindgen`
+# every Rust toolchain, Debian's rust-llvm and rust-web-llvm, or by `cargo install wasm-component-ld`), and `wit-bindgen`
 # (`cargo install wit-bindgen-cli`). Each can be named: CLANG, WASM_LD, WASM_COMPONENT_LD, WIT_BINDGEN,
 # SANDHOG_WIT for the folder of `job.wit`. CFLAGS go to the compiler, LDFLAGS to the linker.
 set -eu
@@ -20,8 +20,11 @@ newest() { ls -v /usr/lib/llvm-*/bin/"$1" 2>/dev/null | tail -1; }
 first() { for tool; do [ -n "$tool" ] && command -v "$tool" >/dev/null && { echo "$tool"; return; }; done; echo "$1"; }
 clang=${CLANG:-$(first "$(newest clang)" clang)}
 lld=${WASM_LD:-$(first wasm-ld "$(newest wasm-ld)" "$(newest lld)")}
-for host in /usr/lib/rustlib/*/bin/wasm-component-ld; do debian_ld=$host; done
-component_ld=${WASM_COMPONENT_LD:-$(first wasm-component-ld "$debian_ld")}
+sysroot=$(rustc --print sysroot 2>/dev/null || echo /usr)
+for found in "$sysroot"/lib/rustlib/*/bin/wasm-component-ld /usr/lib/rustlib/*/bin/wasm-component-ld; do
+    [ -x "$found" ] && rust_ld=$found
+done
+component_ld=${WASM_COMPONENT_LD:-$(first wasm-component-ld "${rust_ld-}")}
 bindgen=${WIT_BINDGEN:-$(first wit-bindgen)}
 
 work=$(mktemp -d)

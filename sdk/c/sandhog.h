@@ -105,7 +105,11 @@ typedef struct {
     const char *file, *function;
     int line;
 } sandhog_place;
+#ifdef __FILE_NAME__ // without the folders of the machine it was built on
+#define SANDHOG_HERE ((sandhog_place){__FILE_NAME__, __func__, __LINE__})
+#else
 #define SANDHOG_HERE ((sandhog_place){__FILE__, __func__, __LINE__})
+#endif
 sandhog_verdict sandhog_failed(int tag, uint64_t ms, sandhog_place place, const char *code, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 

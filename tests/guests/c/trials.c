@@ -100,16 +100,16 @@ static sandhog_verdict spin(const sandhog_job *job) {
 static sandhog_verdict greedy(const sandhog_job *job) {
     (void)job;
     for (size_t kept = 1;; kept++) {
-        char *more = malloc(1 << 20);
+        volatile char *more = malloc(1 << 20);
         if (!more) return sandhog_retryable("memory", "no memory after %zu MiB", kept);
-        memset(more, 1, 1 << 20);
+        more[0] = 1;
     }
 }
 
 static int down(const volatile char *above) {
     volatile char here[1024];
     here[0] = above[0];
-    return down(here) + here[0];
+    return here[0] == 0 ? 0 : down(here) + here[0];
 }
 
 static sandhog_verdict deep(const sandhog_job *job) {
@@ -128,7 +128,7 @@ SANDHOG_HANDLERS(
     {.kind = "fail", SOON, .run = fail},
     {.kind = "fatal", .run = fatal},
     {.kind = "drop", .run = drop},
-    {.kind = "again", .max_attempts = 2, .run = again},
+    {.kind = "again", SOON, .run = again},
     {.kind = "nap", .max_attempts = 1, .run = nap},
     {.kind = "steps", SOON, .run = steps},
     {.kind = "parent", .run = parent},

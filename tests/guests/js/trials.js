@@ -28,7 +28,7 @@ const drop = job({ kind: 'drop' }, () => {
 });
 
 // Asks for a wait the first time.
-const again = job({ kind: 'again', maxAttempts: 2 }, (_, ctx) => {
+const again = job({ kind: 'again', ...soon }, (_, ctx) => {
   if (ctx.attempt === 1) throw new RetryAfter(0.001, 'the service asks for a moment', { code: 'busy' });
   return 'done';
 });

@@ -36,7 +36,7 @@ def drop(payload, ctx):
     raise sandhog.Discard("the order was withdrawn")
 
 
-@sandhog.job(kind="again", max_attempts=2)
+@sandhog.job(kind="again", max_attempts=2, backoff="fixed 1ms jitter 0")
 def again(payload, ctx):
     """Asks for a wait the first time."""
     if ctx.attempt == 1:
@@ -101,11 +101,12 @@ def leave(payload, ctx):
 def world(payload, ctx):
     """What it sees of the world."""
     try:
-        socket.create_connection(("192.0.2.1", 80), 1).close()
+        socket.socket().connect(("192.0.2.1", 80))
         network = "open"
     except Exception as why:
         network = type(why).__name__
     return {
+        "charset": b"\x80".decode("cp1252"),
         "random": random.random(),
         "now": time.time(),
         "environment": dict(os.environ),

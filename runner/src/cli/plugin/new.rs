@@ -168,7 +168,13 @@ mod tests {
         assert!(read("vendor/sandhog/sdk/macros/src/lib.rs").starts_with("//!"));
         assert!(read("vendor/sandhog/wit/job.wit").contains("package sandhog:job@"));
         for other in NOT_RUST {
-            assert!(!folder.path().join("vendor/sandhog/sdk").join(other).exists());
+            assert!(
+                !folder
+                    .path()
+                    .join("vendor/sandhog/sdk")
+                    .join(other)
+                    .exists()
+            );
         }
         for (path, _) in files(&SDK, Path::new("")) {
             let text = path.to_string_lossy().into_owned();
