@@ -70,6 +70,15 @@ static sandhog_verdict steps(const sandhog_job *job) {
     return sandhog_json("{\"resumed\":%d,\"setting\":\"%s\"}", at, colour ? colour : "none");
 }
 
+// Says how far it is, and goes on until it is called off.
+static sandhog_verdict linger(const sandhog_job *job) {
+    (void)job;
+    sandhog_progress(1, 2, "half way");
+    while (!sandhog_cancelled()) {
+    }
+    return sandhog_nothing();
+}
+
 // Enqueues a job where it may, and says why where it may not.
 static sandhog_verdict parent(const sandhog_job *job) {
     const char *names[] = {"taken", "invalid", "quota", "denied", "other"}, *text;
@@ -131,6 +140,7 @@ SANDHOG_HANDLERS(
     {.kind = "again", SOON, .run = again},
     {.kind = "nap", .max_attempts = 1, .run = nap},
     {.kind = "steps", SOON, .run = steps},
+    {.kind = "linger", .timeout_ms = 300000, .max_attempts = 1, .run = linger},
     {.kind = "parent", .run = parent},
     {.kind = "spin", .timeout_ms = 500, .max_attempts = 1, .run = spin},
     {.kind = "greedy", .max_attempts = 1, .run = greedy},

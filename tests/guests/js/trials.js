@@ -54,6 +54,12 @@ const steps = job({ kind: 'steps', ...soon }, (_, ctx) => {
   return { resumed: at, setting: ctx.config('colour') ?? 'none' };
 });
 
+// Says how far it is, and goes on until it is called off.
+const linger = job({ kind: 'linger', timeout: '5m', maxAttempts: 1 }, (_, ctx) => {
+  ctx.progress(1, 2, 'half way');
+  while (!ctx.cancelled());
+});
+
 // Enqueues a job where it may, and says why where it may not.
 const parent = job({ kind: 'parent' }, (_, ctx) => {
   try {
@@ -91,4 +97,4 @@ const world = job({ kind: 'world' }, () => ({
   globals: ['console', 'fetch', 'crypto', 'TextDecoder', 'setTimeout', 'URL', 'structuredClone', 'Intl', 'WebAssembly'].filter((name) => name in globalThis),
 }));
 
-export const handler = component([echo, raw, fail, fatal, drop, again, nap, steps, parent, spin, greedy, deep, later, never, world]);
+export const handler = component([echo, raw, fail, fatal, drop, again, nap, steps, linger, parent, spin, greedy, deep, later, never, world]);

@@ -65,6 +65,14 @@ def steps(payload, ctx):
     return {"resumed": at, "setting": ctx.config("colour", "none")}
 
 
+@sandhog.job(kind="linger", timeout="5m", max_attempts=1)
+def linger(payload, ctx):
+    """Says how far it is, and goes on until it is called off."""
+    ctx.progress(1, 2, "half way")
+    while not ctx.cancelled():
+        time.sleep(0.01)
+
+
 @sandhog.job(kind="parent")
 def parent(payload, ctx):
     """Enqueues a job where it may, and says why where it may not."""
@@ -127,5 +135,5 @@ def scratch():
 
 
 Handler = sandhog.export(
-    echo, raw, fail, fatal, drop, again, nap, steps, parent, spin, greedy, deep, leave, world
+    echo, raw, fail, fatal, drop, again, nap, steps, linger, parent, spin, greedy, deep, leave, world
 )
