@@ -11,6 +11,7 @@ mod fixtures;
 mod format;
 mod happy;
 mod hostile;
+mod languages;
 mod offline;
 mod owner;
 mod plugin_new;

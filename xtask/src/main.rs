@@ -4,6 +4,7 @@ mod bench;
 mod demo;
 mod guests;
 mod inputs;
+mod languages;
 mod process;
 mod result;
 mod strace;
@@ -24,6 +25,8 @@ usage: cargo xtask COMMAND
                   (without FOLDER: the project's own pages and small inputs)
   test [--long]   build the guests, then every test, lint and house rule; --long adds crash rounds
   plugins         build the sample plugins into plugins/*.wasm, and the one the tests need
+  languages [--only python|js|c]
+                  install the tools of the other languages, test their SDKs, build their handlers
   tidy            the house rules alone
   bench store [OPTIONS]
                   measure the store beside a bare log, in an optimised build; --help shows the options
@@ -41,6 +44,10 @@ fn main() -> ExitCode {
         ["test"] => test::run(&root, false),
         ["test", "--long"] => test::run(&root, true),
         ["plugins"] => lay_guests(&root),
+        ["languages"] => languages::run(&root, None),
+        ["languages", "--only", only] if languages::NAMES.contains(&only) => {
+            languages::run(&root, Some(only))
+        }
         ["tidy"] => test::tidy(&root),
         ["bench", bench, ref words @ ..] => bench::run(&root, bench, words),
         [] | ["help" | "--help" | "-h"] => {

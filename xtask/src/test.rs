@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{lay_guests, process, strace};
+use crate::{languages, lay_guests, process, strace};
 
 /// What came of a step.
 struct Step {
@@ -55,6 +55,11 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
             process::build_runner(root).map(|_| (0, 0))
         }));
         steps.push(timed("strace", || strace::prepare().map(|()| (0, 0))));
+        if long || std::env::var_os("SANDHOG_LANGUAGES").is_some_and(|value| value == "1") {
+            steps.push(timed("languages", || {
+                languages::run(root, None).map(|()| (0, 0))
+            }));
+        }
         let wants_table = std::env::var_os("SANDHOG_TABLE").is_some();
         steps.push(timed("tests", || {
             let mut test = process::cargo(root);
@@ -195,13 +200,13 @@ fn summary(steps: &[Step]) -> Result<(), String> {
             None => "ok".to_owned(),
         };
         println!(
-            "{:<8} {:>7.1} s  {said}",
+            "{:<9} {:>7.1} s  {said}",
             step.name,
             step.took.as_secs_f64()
         );
     }
     let total: Duration = steps.iter().map(|step| step.took).sum();
-    println!("{:<8} {:>7.1} s", "total", total.as_secs_f64());
+    println!("{:<9} {:>7.1} s", "total", total.as_secs_f64());
     let passed: u64 = steps.iter().map(|step| step.passed).sum();
     let broken = steps.iter().filter(|step| step.why.is_some()).count() as u64;
     let failed = broken + steps.iter().map(|step| step.failed).sum::<u64>();

@@ -74,7 +74,7 @@ export class Context {
   /** Says how far the attempt has come: steps done, of how many when known, and a short note. Only the
    * latest report is kept. */
   progress(done, total, note) {
-    this.#host.progress(BigInt(done), total === undefined ? undefined : BigInt(total), note);
+    this.#host.progress(done, total, note);
   }
 
   /** Writes a line with fields to the attempt's log. What is too long is cut, what is too much is

@@ -45,8 +45,7 @@ export class FakeContext extends Context {
       config: (key) => config[key],
       log: (level, line, fields) => did.logs.push({ level, line, fields: Object.fromEntries(fields) }),
       logEnabled: () => true,
-      progress: (done, total, note) =>
-        did.reports.push({ done: Number(done), total: total === undefined ? undefined : Number(total), note }),
+      progress: (done, total, note) => did.reports.push({ done, total, note }),
       checkpoint(data) {
         if (refuseCheckpoints !== undefined) throw new CheckpointError(refuseCheckpoints);
         did.checkpoints.push(data);

@@ -1,5 +1,8 @@
 """The sandbox side: the contract's exports lead here, and its imports are called from here only."""
 
+import encodings
+import importlib
+import pkgutil
 import sys
 
 from .context import Context
@@ -86,6 +89,7 @@ def export(*handlers, grants=""):
         raise ValueError(f"two handlers have the same kind: {', '.join(sorted(kinds))}")
     if exports is None:
         return None
+    load_encodings()
 
     class Component(exports.Handler):
         def describe(self, host_info):
@@ -102,3 +106,13 @@ def export(*handlers, grants=""):
             return types.Output(output.content_type, output.data)
 
     return Component
+
+
+def load_encodings():
+    """Loads every character set that Python knows. It loads them when they are used, but once the
+    component is built there is nothing left to load from."""
+    for module in pkgutil.iter_modules(encodings.__path__):
+        try:
+            importlib.import_module(f"encodings.{module.name}")
+        except ImportError:
+            pass  # Of another system, or of a module that this Python is built without.
