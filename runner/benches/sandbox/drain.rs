@@ -1,13 +1,14 @@
 //! Whole jobs from the store through the engine, without a sync, beside as many bare attempts.
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use sandhog::{
     clock::SystemClock,
-    engine::{Engine, EngineOptions, EngineParts, KindRule, Settings},
+    engine::{CronBook, Engine, EngineOptions, EngineParts, KindRule, Settings},
     plugin::{SandboxOptions, WasmHostFactory},
     store::{Inspect, Store, wal::Durability},
 };
@@ -77,6 +78,10 @@ fn drained(place: &Place, guest: &Guest, jobs: usize) -> Result<f64, String> {
             plugins: registry.clone(),
             hosts: Arc::new(hosts),
             settings: Arc::new(Plain),
+            crons: Arc::new(CronBook::new(
+                BTreeMap::new(),
+                Box::new(|_, _| Err("none are added here".into())),
+            )),
             clock: Arc::new(SystemClock::default()),
         };
         let start = Instant::now();

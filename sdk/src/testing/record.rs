@@ -119,6 +119,15 @@ impl Record {
         self.clock.remaining()
     }
 
+    /// A test does not wait: its clock goes on. `false` when the attempt is to end.
+    pub(crate) fn sleep(&self, span: Duration) -> bool {
+        let goes_on = !self.cancelled();
+        if goes_on {
+            self.clock.pass(span);
+        }
+        goes_on
+    }
+
     pub(crate) fn cancelled(&self) -> bool {
         match self.looks_left.get() {
             Some(0) => self.cancelled.set(true),
