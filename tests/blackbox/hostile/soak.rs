@@ -20,7 +20,7 @@ fn round(home: &Home, runner: &Runner) -> u64 {
     let _ = home
         .run(&["enqueue", "--bulk", file.to_str().unwrap()])
         .exits(0);
-    wait::until("the round to end", Duration::from_secs(120), || {
+    wait::until("the round to end", Duration::from_secs(600), || {
         let jobs = &home.json(&["stats"])["store"]["jobs"];
         let left = ["available", "running"].map(|state| jobs[state].as_u64().unwrap());
         (left == [0, 0]).then_some(())
