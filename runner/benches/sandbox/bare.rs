@@ -7,6 +7,8 @@ use wasmtime::{
     component::{Component, Linker},
 };
 
+use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
 use crate::product::PAYLOAD;
 
 mod bindings {
@@ -29,9 +31,22 @@ pub(crate) struct Bare {
     job: Job,
 }
 
-/// Bounds memory in all, as any host must.
+/// Bounds memory in all, as any host must, and has what a compiled handler asks for at its start.
 struct Limit {
     left: usize,
+    wasi: Option<WasiCtx>,
+    table: ResourceTable,
+}
+
+impl WasiView for Limit {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView {
+            ctx: self
+                .wasi
+                .get_or_insert_with(|| WasiCtxBuilder::new().build()),
+            table: &mut self.table,
+        }
+    }
 }
 
 impl ResourceLimiter for Limit {
@@ -81,7 +96,8 @@ impl Bare {
             let engine = Engine::new(&config)?;
             let component = Component::new(&engine, component)?;
             let mut linker = Linker::new(&engine);
-            // What is measured does nothing: it calls none of them.
+            wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
+            // What is measured does nothing: it calls none of the others.
             linker.define_unknown_imports_as_traps(&component)?;
             let handler = HandlerPluginPre::new(linker.instantiate_pre(&component)?)?;
             Ok((engine, handler))
@@ -112,7 +128,12 @@ impl Bare {
     /// One attempt.
     pub(crate) fn attempt(&self) -> Result<(), String> {
         let run = || -> wasmtime::Result<bool> {
-            let mut store = Store::new(&self.engine, Limit { left: 128 << 20 });
+            let limit = Limit {
+                left: 128 << 20,
+                wasi: None,
+                table: ResourceTable::new(),
+            };
+            let mut store = Store::new(&self.engine, limit);
             store.limiter(|limit| limit);
             store.set_epoch_deadline(NEVER);
             let instance = self.handler.instantiate(&mut store)?;

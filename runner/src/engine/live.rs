@@ -14,6 +14,11 @@ use sandhog_model::{Asked, Cancellation, JobId, Token};
 use super::view::WorkerRow;
 use crate::plugin::{Live, LiveView};
 
+/// How long a leased job may take to start on a busy worker, and how often that is looked at, when it was
+/// called off before.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+
 /// Every attempt that runs now, over all workers. A job has more than one while an attempt that
 /// lost its lease has not ended.
 #[derive(Debug, Default)]
@@ -47,6 +52,13 @@ impl CallingOff {
         let Self { live, grace } = self.clone();
         tokio::spawn(async move {
             tokio::time::sleep(grace).await;
+            // A lease that was just given starts later on a busy worker; one whose attempt had ended
+            // never does.
+            let mut looks = STARTS_WITHIN.as_millis() / LOOK.as_millis();
+            while looks > 0 && live.is_early(id, lease) {
+                tokio::time::sleep(LOOK).await;
+                looks -= 1;
+            }
             live.interrupt(id, lease);
             live.forget_early(id, lease);
         });
@@ -94,6 +106,11 @@ impl LiveTable {
                 false
             }
         }
+    }
+
+    /// Whether a lease was called off whose attempt did not start, as far as is known.
+    fn is_early(&self, id: JobId, token: Token) -> bool {
+        self.attempts().early.contains_key(&(id, token))
     }
 
     /// A lease that was called off before its start had time to start.
@@ -244,6 +261,30 @@ mod tests {
         let late = held(100);
         table.add(JobId(1), Token(9), late.clone());
         assert!(!late.live.is_called_off());
+    }
+
+    #[tokio::test]
+    async fn what_is_called_off_before_its_start_is_stopped_however_late_that_is() {
+        let off = CallingOff {
+            live: Arc::default(),
+            grace: Duration::from_millis(1),
+        };
+        let cancel = Cancellation {
+            how: Asked::Cancel,
+            at: UnixMs(0),
+            by: "ada".into(),
+            reason: None,
+        };
+        off.call_off(JobId(1), Token(1), cancel);
+        // Its worker is busy for longer than the grace.
+        tokio::time::sleep(off.grace * 50).await;
+        let late = held(100);
+        off.live.add(JobId(1), Token(1), late.clone());
+        assert!(late.live.is_called_off());
+        let stopped = late.live.interrupt_asked();
+        let stopped = tokio::time::timeout(Duration::from_secs(20), stopped);
+        stopped.await.expect("the grace is over");
+        assert!(!off.live.is_early(JobId(1), Token(1)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::{
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::OFlags;
@@ -15,6 +16,8 @@ use crate::plugin::bytes::human_bytes;
 
 /// Files looked at in one folder.
 const FILES: usize = 1_024;
+/// How long ago a file was touched that is surely not being written; its time is known to the second.
+const RESTS: Duration = Duration::from_secs(3);
 /// Longest plugin name, in bytes.
 const NAME_BYTES: usize = 64;
 
@@ -39,6 +42,14 @@ impl Stamp {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+
+    /// Whether nobody touched the file for so long that it is not being written, as far as the clock can
+    /// be believed. What is older than that needs no second look.
+    pub(crate) fn rests(self, now: SystemTime) -> bool {
+        let changed = u64::try_from(self.changed.0).map(Duration::from_secs);
+        let changed = changed.ok().and_then(|since| UNIX_EPOCH.checked_add(since));
+        changed.is_some_and(|at| now.duration_since(at).is_ok_and(|age| age > RESTS))
     }
 }
 
@@ -169,4 +180,20 @@ fn open(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(flags.cast_signed())
         .open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_rests_once_nobody_touched_it_for_a_while() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let stamp = Stamp::of(&file.as_file().metadata().unwrap());
+        let touched = UNIX_EPOCH + Duration::from_secs(stamp.changed.0.unsigned_abs());
+        assert!(!stamp.rests(touched + RESTS));
+        assert!(stamp.rests(touched + RESTS + Duration::from_millis(1)));
+        // A clock that was set back says nothing.
+        assert!(!stamp.rests(touched - RESTS * 2));
+    }
 }

@@ -8,6 +8,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use super::folder::{self, Reading, Stamp};
@@ -101,7 +102,11 @@ impl Known {
             return true;
         }
         // A file that was never there cannot be half-written; one that was there may be on its way.
-        let steady = self.seen == now && (!first || now.is_none());
+        let rests = || now.is_none_or(|stamp| stamp.rests(SystemTime::now()));
+        let steady = match first {
+            true => rests(),
+            false => self.seen == now,
+        };
         self.seen = now;
         if !steady {
             return false;

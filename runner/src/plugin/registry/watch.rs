@@ -9,7 +9,7 @@ use std::{
         mpsc::{Receiver, RecvTimeoutError},
     },
     thread,
-    time::Instant,
+    time::{Instant, SystemTime},
 };
 
 use sha2::{Digest, Sha256};
@@ -149,9 +149,10 @@ impl Watcher {
             if self.knows(&name, &sighting) {
                 continue;
             }
-            let unchanged = before
-                .get(&name)
-                .is_some_and(|before| before.stamp == sighting.stamp);
+            let unchanged = match before.get(&name) {
+                Some(before) => before.stamp == sighting.stamp,
+                None => sighting.stamp.rests(SystemTime::now()),
+            };
             if sighting.fault.is_none() && !unchanged {
                 settled = false;
                 continue;
