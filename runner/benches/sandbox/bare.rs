@@ -7,9 +7,12 @@ use wasmtime::{
     component::{Component, Linker},
 };
 
-use wasmtime_wasi::{ResourceTable, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi::{ResourceTable, WasiCtx};
+use wasmtime_wasi_http::WasiHttpCtx;
 
 use crate::product::PAYLOAD;
+
+mod imports;
 
 mod bindings {
     #![allow(missing_docs, unreachable_pub, dead_code, clippy::all)]
@@ -17,6 +20,7 @@ mod bindings {
 }
 
 use bindings::{HandlerPluginPre, exports::sandhog::job::handler::Job};
+use imports::Nobody;
 
 /// Slots, and bytes of each that stay resident.
 const SLOTS: u32 = 20;
@@ -35,18 +39,9 @@ pub(crate) struct Bare {
 struct Limit {
     left: usize,
     wasi: Option<WasiCtx>,
+    http: Option<WasiHttpCtx>,
+    hooks: Nobody,
     table: ResourceTable,
-}
-
-impl WasiView for Limit {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: self
-                .wasi
-                .get_or_insert_with(|| WasiCtxBuilder::new().build()),
-            table: &mut self.table,
-        }
-    }
 }
 
 impl ResourceLimiter for Limit {
@@ -96,9 +91,7 @@ impl Bare {
             let engine = Engine::new(&config)?;
             let component = Component::new(&engine, component)?;
             let mut linker = Linker::new(&engine);
-            wasmtime_wasi::p2::add_to_linker_sync(&mut linker)?;
-            // What is measured does nothing: it calls none of the others.
-            linker.define_unknown_imports_as_traps(&component)?;
+            imports::add_to_linker(&mut linker)?;
             let handler = HandlerPluginPre::new(linker.instantiate_pre(&component)?)?;
             Ok((engine, handler))
         };
@@ -131,6 +124,8 @@ impl Bare {
             let limit = Limit {
                 left: 128 << 20,
                 wasi: None,
+                http: None,
+                hooks: Nobody,
                 table: ResourceTable::new(),
             };
             let mut store = Store::new(&self.engine, limit);
