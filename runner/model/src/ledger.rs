@@ -1,12 +1,13 @@
 //! The state of every job, built from facts alone.
 
+mod unsound;
+
 use alloc::{
     boxed::Box,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
     vec::Vec,
 };
-use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,8 @@ use crate::{
     slot::Slot,
     time::{Now, UnixMs},
 };
+
+pub use unsound::{MissingRecords, Unsound};
 
 /// What the ledger knows of a job; the rest lies on disk at the places named here.
 #[derive(Debug, Clone, PartialEq)]
@@ -113,48 +116,6 @@ pub struct Ledger {
 /// How many jobs of each queue are in each state; queues by name, states in the order of a job's
 /// life.
 pub type QueueCounts = Vec<(Arc<str>, Vec<(State, u64)>)>;
-
-/// An event that no sound log can contain here.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unsound {
-    /// The job.
-    pub id: JobId,
-    /// What is wrong, for a person.
-    pub why: &'static str,
-}
-
-/// Records that a log needs and that are not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingRecords {
-    /// They lay before this place.
-    pub before: RecordAt,
-    /// A job they were about, when one is known.
-    pub job: Option<JobId>,
-}
-
-impl fmt::Display for MissingRecords {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the segments before it are missing, and nothing says that they may be")?;
-        match self.job {
-            Some(job) => write!(f, "; they hold job {job}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl core::error::Error for MissingRecords {}
-
-impl fmt::Display for Unsound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the record about job {} cannot be: {}",
-            self.id, self.why
-        )
-    }
-}
-
-impl core::error::Error for Unsound {}
 
 impl Status {
     /// The state a person sees at `wall`.
