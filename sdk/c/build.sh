@@ -29,7 +29,7 @@ bindgen=${WIT_BINDGEN:-$(first wit-bindgen)}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-"$bindgen" c "$wit" --world handler-plugin --out-dir "$work" >"$work/said" || { cat "$work/said" >&2; exit 1; }
+"$bindgen" c "$wit" --world handler-plugin --out-dir "$work" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
 runtime=$("$clang" --target=wasm32-wasip1 --print-libgcc-file-name)
 [ -f "$runtime" ] || runtime=$(find "$(dirname "$(dirname "$runtime")")" -name 'libclang_rt.builtins*wasm32*.a' | head -1)
 for source in "$here/sandhog.c" "$work/handler_plugin.c" "$@"; do

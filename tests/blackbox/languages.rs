@@ -15,6 +15,9 @@ use crate::SANDHOG;
 /// Compiling a whole interpreter, on a busy machine.
 const COMPILED: Duration = Duration::from_secs(300);
 
+/// Attempts whose time is taken once the first is over.
+const STEADY: usize = 101;
+
 /// What differs between languages.
 struct Language {
     /// How `cargo xtask languages` names it.
@@ -93,6 +96,17 @@ fn javascript_handlers_keep_their_promises_on_spidermonkey() {
     let not_in_time = home.job_in(&home.enqueue(&["later", "null"]), "dead");
     let cause = not_in_time["failure"]["cause"].as_str().unwrap();
     assert_eq!(cause, "RangeError: not in time", "{not_in_time}");
+    let asked = ended(&home, "ask", "dead");
+    let cause = asked["failure"]["cause"].as_str().unwrap();
+    assert!(
+        cause.contains("NetworkError"),
+        "a denial is an error: {asked}"
+    );
+    let said = asked["attempts"][0]["logs"].to_string();
+    assert!(
+        said.contains("denied: GET to https://example.org"),
+        "{said}"
+    );
     let world = ended(&home, "world", "completed")["result"].clone();
     not_the_same_twice(&home, &world);
 }
@@ -132,6 +146,7 @@ fn tried(language: &Language) -> Option<(Home, Runner)> {
     home.write_config("[plugins]\nquarantine_after = 0\n[kind.steps.config]\ncolour = \"blue\"\n");
     let runner = home.start();
     served(&home);
+    figures(&home, &runner, language);
     results(&home);
     failures(&home, language);
     called_off(&home);
@@ -204,6 +219,32 @@ fn served(home: &Home) {
             .any(|row| row["name"] == "t" && row["status"] == "ok")
             .then_some(())
     });
+}
+
+/// Prints how long it takes: to compile, the first attempt, and the ones after it.
+fn figures(home: &Home, runner: &Runner, language: &Language) {
+    let said = runner.said();
+    let compiled = said
+        .lines()
+        .find_map(|line| line.split_once("plugin ready in ")?.1.split_once(" ms"))
+        .map_or("?", |(ms, _)| ms);
+    let used = |attempt: &Value| {
+        let micros = |key: &str| attempt[key].as_u64().unwrap();
+        (micros("duration_us"), micros("cpu_us"))
+    };
+    let (first, first_cpu) = used(&ended(home, "echo", "completed")["attempts"][0]);
+    let mut later: Vec<(u64, u64)> = (0..STEADY)
+        .map(|_| used(&ended(home, "echo", "completed")["attempts"][0]))
+        .collect();
+    later.sort_unstable();
+    let (least, median, most) = (later[0].0, later[STEADY / 2].0, later[STEADY - 1].0);
+    later.sort_unstable_by_key(|(_, cpu)| *cpu);
+    println!(
+        "{}: compiled in {compiled} ms; first attempt {first} us ({first_cpu} us of them at work); \
+         {STEADY} more: median {median} us, {least} to {most} us, at work median {} us",
+        language.component,
+        later[STEADY / 2].1
+    );
 }
 
 /// A job of this kind at its end.

@@ -133,7 +133,7 @@ impl Default for PluginSettings {
     fn default() -> Self {
         Self {
             max_file: 64 << 20,
-            compile_timeout: Duration::from_secs(120),
+            compile_timeout: Duration::from_secs(300),
             compile_memory: 1 << 30,
             cache_size: 1 << 30,
             cache_age: Duration::from_secs(30 * 24 * 60 * 60),

@@ -3,6 +3,7 @@
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const FRAMES = 16; // of a stack that are kept, innermost first
 // Frames that are the SDK's or the engine's, not the author's.
+const CLASSES = /^(JobError|Retryable|Permanent|RetryAfter)$/;
 const OWN = /(^|\/)(sandhog\/\w+|initializer)\.js:|^(native|<)/;
 
 /** A verdict that is no success. Thrown as it is, the attempt is tried again after the backoff.
@@ -123,7 +124,7 @@ function places(thrown) {
   for (const line of String(thrown?.stack ?? '').split('\n')) {
     // `fn@file:line:column` and `at fn (file:line:column)`, the two ways of engines.
     const frame = /^\s*(?:at )?(.*?)[@ ]?\(?([^\s@()]+:\d+(?::\d+)?)\)?$/.exec(line);
-    if (frame === null || OWN.test(frame[2])) continue;
+    if (frame === null || OWN.test(frame[2]) || CLASSES.test(frame[1])) continue;
     const file = frame[2].replace(/^(file:\/\/)?\.?\/*/, '');
     found.push(frame[1] === '' ? file : `${frame[1]} (${file})`);
     if (found.length === FRAMES) break;

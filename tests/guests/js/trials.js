@@ -90,6 +90,8 @@ const later = job({ kind: 'later', maxAttempts: 1 }, async function later(payloa
 
 const never = job({ kind: 'never', timeout: '500ms', maxAttempts: 1 }, () => new Promise(() => {}));
 
+const ask = job({ kind: 'ask', maxAttempts: 1 }, async () => (await fetch('https://example.org/')).status);
+
 // What it sees of the world.
 const world = job({ kind: 'world' }, () => ({
   random: Math.random(),
@@ -97,4 +99,4 @@ const world = job({ kind: 'world' }, () => ({
   globals: ['console', 'fetch', 'crypto', 'TextDecoder', 'setTimeout', 'URL', 'structuredClone', 'Intl', 'WebAssembly'].filter((name) => name in globalThis),
 }));
 
-export const handler = component([echo, raw, fail, fatal, drop, again, nap, steps, linger, parent, spin, greedy, deep, later, never, world]);
+export const handler = component([echo, raw, fail, fatal, drop, again, nap, steps, linger, parent, spin, greedy, deep, later, never, ask, world]);

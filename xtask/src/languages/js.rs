@@ -12,7 +12,11 @@ use super::{Built, NotBuilt, Place, built, get, install, pass, stage};
 
 /// A new handler's folder names QuickJS; SpiderMonkey is in its README, in the same version as here.
 const MANIFEST: &str = "sdk/js/template/package.json";
-const SPIDERMONKEY: &str = "@bytecodealliance/componentize-js@0.23.0";
+const SPIDERMONKEY: [&str; 2] = [
+    "@bytecodealliance/componentize-js@0.23.0",
+    // It imports this one without naming it among what it needs.
+    "@bytecodealliance/preview2-shim@0.25.0",
+];
 
 const SAMPLE: &str = "js-notify";
 const TEMPLATE: &str = "hello-js";
@@ -55,7 +59,8 @@ pub(super) fn build(place: &Place) -> Result<Vec<Built>, NotBuilt> {
 fn tools(place: &Place) -> Result<PathBuf, NotBuilt> {
     let quick_js = quick_js_version(&place.root).map_err(NotBuilt::Failed)?;
     let folder = place.tools("js");
-    install(&folder, &format!("{quick_js} {SPIDERMONKEY}"), || {
+    let version = format!("{quick_js} {}", SPIDERMONKEY.join(" "));
+    install(&folder, &version, || {
         let mut npm = Command::new("npm");
         npm.args([
             "install",
@@ -66,7 +71,8 @@ fn tools(place: &Place) -> Result<PathBuf, NotBuilt> {
         ])
         .arg("--prefix")
         .arg(&folder)
-        .args([&quick_js, SPIDERMONKEY]);
+        .arg(&quick_js)
+        .args(SPIDERMONKEY);
         get("npm install", &mut npm)
     })?;
     Ok(folder.join("node_modules/.bin"))
@@ -107,7 +113,7 @@ fn spider_monkey(bin: &Path, folder: &Path, to: PathBuf) -> Result<Built, NotBui
             "--world-name",
             "handler-plugin",
         ])
-        .args(["--disable", "http", "fetch-event", "--out"])
+        .args(["--disable", "fetch-event", "--out"])
         .arg(&to);
     let what = format!("componentize-js in {}", folder.display());
     built(to, &what, &mut build)
@@ -126,7 +132,9 @@ mod tests {
         assert!(digit.starts_with(|c: char| c.is_ascii_digit()), "{version}");
         for page in ["sdk/js/template/README.md", "docs/handlers-javascript.md"] {
             let text = fs::read_to_string(root.join(page)).unwrap();
-            assert!(text.contains(SPIDERMONKEY), "{page} names another version");
+            for package in SPIDERMONKEY {
+                assert!(text.contains(package), "{page} has no {package}");
+            }
         }
     }
 }

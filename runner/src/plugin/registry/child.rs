@@ -14,7 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, setpriority_pgrp};
 
 use super::halt::Halt;
 use crate::plugin::code::Draft;
@@ -23,6 +23,8 @@ use crate::plugin::code::Draft;
 pub const COMPILE_VERB: &str = "compile-component";
 /// The child's exit code for a component that does not compile; the reason is on standard error.
 pub(crate) const REFUSED: u8 = 10;
+/// The priority of a compiler while jobs run, as `nice` counts.
+pub(crate) const BESIDE_JOBS: i32 = 10;
 /// Most bytes kept of what the child says.
 const SAID: u64 = 4 << 10;
 /// Between two looks at a child: short at first, as most are done soon.
@@ -40,7 +42,9 @@ pub struct CompileLimits {
 impl Default for CompileLimits {
     fn default() -> Self {
         Self {
-            timeout: Duration::from_secs(120),
+            // An interpreter of Python or JavaScript takes some 15 s of processor time, which a busy machine
+            // of two cores gives it in minutes: what it is refused for would be remembered.
+            timeout: Duration::from_secs(300),
             memory: 1 << 30,
         }
     }
@@ -86,43 +90,85 @@ pub(crate) fn own_program() -> PathBuf {
     }
 }
 
-/// Compile in a child.
-pub(crate) fn compile(
-    program: &Path,
-    limits: &CompileLimits,
-    parallel: bool,
-    bytes: &[u8],
-    until: Until<'_>,
-) -> Result<Draft, NoCode> {
-    let machine = |error: io::Error| NoCode::Machine(error.to_string());
-    let mut component = shared(bytes).map_err(machine)?;
-    component.rewind().map_err(machine)?;
-    let mut said = Draft::new()
-        .map_err(machine)?
-        .file()
-        .try_clone()
-        .map_err(machine)?;
-    let code = Draft::new().map_err(machine)?;
-    let mut command = Command::new(program);
-    command
-        .arg0("sandhog")
-        .arg(COMPILE_VERB)
-        .arg(limits.memory.to_string())
-        .arg(limits.timeout.as_secs().max(1).to_string())
-        .arg(std::process::id().to_string())
-        .args(parallel.then_some("--parallel"))
-        .env_clear()
-        .stdin(component)
-        .stdout(code.file().try_clone().map_err(machine)?)
-        .stderr(said.try_clone().map_err(machine)?);
-    match watch(&mut command, limits, until)? {
-        status if status.success() => Ok(code),
-        status => {
-            let mut text = String::new();
-            said.rewind()
-                .and_then(|()| (&said).take(SAID).read_to_string(&mut text))
-                .map_err(machine)?;
-            Err(told(status, text.trim()))
+/// A compilation under way in a child. It ends with this.
+pub(crate) struct Compilation {
+    watched: Watched,
+    code: Draft,
+    said: File,
+}
+
+/// How waiting for a compilation went.
+pub(crate) enum Waited {
+    /// There is code.
+    Code(Draft),
+    /// There will be none.
+    Not(NoCode),
+    /// It was not done by the instant up to which was waited, and goes on.
+    Underway(Box<Compilation>),
+}
+
+impl Compilation {
+    /// Begin to compile.
+    pub(crate) fn begin(
+        program: &Path,
+        limits: &CompileLimits,
+        parallel: bool,
+        bytes: &[u8],
+    ) -> Result<Self, NoCode> {
+        let machine = |error: io::Error| NoCode::Machine(error.to_string());
+        let mut component = shared(bytes).map_err(machine)?;
+        component.rewind().map_err(machine)?;
+        let said = Draft::new()
+            .map_err(machine)?
+            .file()
+            .try_clone()
+            .map_err(machine)?;
+        let code = Draft::new().map_err(machine)?;
+        let mut command = Command::new(program);
+        command
+            .arg0("sandhog")
+            .arg(COMPILE_VERB)
+            .arg(limits.memory.to_string())
+            .arg(limits.timeout.as_secs().max(1).to_string())
+            .arg(std::process::id().to_string())
+            .args(parallel.then_some("--parallel"))
+            .env_clear()
+            .stdin(component)
+            .stdout(code.file().try_clone().map_err(machine)?)
+            .stderr(said.try_clone().map_err(machine)?);
+        let watched = Watched::start(&mut command, limits).map_err(machine)?;
+        Ok(Self {
+            watched,
+            code,
+            said,
+        })
+    }
+
+    /// Wait for its end.
+    pub(crate) fn wait(mut self, until: Until<'_>) -> Waited {
+        let status = match self.watched.wait(until) {
+            Ok(Some(status)) => status,
+            Ok(None) => return Waited::Underway(Box::new(self)),
+            Err(why) => return Waited::Not(why),
+        };
+        if status.success() {
+            return Waited::Code(self.code);
+        }
+        let mut text = String::new();
+        let read = self.said.rewind();
+        Waited::Not(
+            match read.and_then(|()| (&self.said).take(SAID).read_to_string(&mut text)) {
+                Ok(_) => told(status, text.trim()),
+                Err(error) => NoCode::Machine(error.to_string()),
+            },
+        )
+    }
+
+    /// Let jobs go first from here on. A wish only: without it they share the cores.
+    pub(crate) fn yield_to_jobs(&self) {
+        let group = Pid::from_child(&self.watched.child);
+        if let Err(error) = setpriority_pgrp(Some(group), BESIDE_JOBS) {
+            tracing::debug!(%error, "the compiler keeps its priority");
         }
     }
 }
@@ -135,35 +181,70 @@ fn shared(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
-/// Run a child to its end, which is ours to set when it takes too much.
-fn watch(
-    command: &mut Command,
-    limits: &CompileLimits,
-    until: Until<'_>,
-) -> Result<ExitStatus, NoCode> {
-    let machine = |error: io::Error| NoCode::Machine(error.to_string());
-    // A group of its own: it ends with all it started, and a signal from a terminal is ours alone.
-    let mut child = command.process_group(0).spawn().map_err(machine)?;
-    let started = Instant::now();
-    let mut pause = LOOKS.0;
-    let why = loop {
-        if let Some(status) = child.try_wait().map_err(machine)? {
-            return Ok(status);
+/// A child within its limits. It ends with this, and all it started.
+#[derive(Debug)]
+struct Watched {
+    child: Child,
+    started: Instant,
+    limits: CompileLimits,
+    ended: bool,
+}
+
+impl Watched {
+    fn start(command: &mut Command, limits: &CompileLimits) -> io::Result<Self> {
+        // A group of its own: it ends with all it started, and a signal from a terminal is ours alone.
+        let child = command.process_group(0).spawn()?;
+        Ok(Self {
+            child,
+            started: Instant::now(),
+            limits: limits.clone(),
+            ended: false,
+        })
+    }
+
+    /// Wait for its end, which is ours to set when it takes too much. `None`: not by the instant.
+    fn wait(&mut self, until: Until<'_>) -> Result<Option<ExitStatus>, NoCode> {
+        let mut pause = LOOKS.0;
+        let why = loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => {
+                    self.ended = true;
+                    return Ok(Some(status));
+                }
+                Ok(None) => {}
+                Err(error) => break NoCode::Machine(error.to_string()),
+            }
+            if until.halt.asked() {
+                break NoCode::Halted;
+            }
+            if self.started.elapsed() > self.limits.timeout {
+                break NoCode::Slow;
+            }
+            if resident(&self.child).is_some_and(|bytes| bytes > self.limits.memory) {
+                break NoCode::Large;
+            }
+            if until.is_over() {
+                return Ok(None);
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(LOOKS.1);
+        };
+        self.end();
+        Err(why)
+    }
+
+    fn end(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            end(&mut self.child);
         }
-        if until.is_over() {
-            break NoCode::Halted;
-        }
-        if started.elapsed() > limits.timeout {
-            break NoCode::Slow;
-        }
-        if resident(&child).is_some_and(|bytes| bytes > limits.memory) {
-            break NoCode::Large;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(LOOKS.1);
-    };
-    end(&mut child);
-    Err(why)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 /// Resident bytes of a child; `None` once it is gone.
@@ -209,7 +290,7 @@ fn told(status: ExitStatus, said: &str) -> NoCode {
 
 #[cfg(test)]
 mod tests {
-    use std::process::Stdio;
+    use std::{os::unix::fs::PermissionsExt, process::Stdio};
 
     use super::*;
 
@@ -231,7 +312,8 @@ mod tests {
             .args(["-c", script])
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        watch(&mut command, limits, until)
+        let mut watched = Watched::start(&mut command, limits).unwrap();
+        watched.wait(until).map(Option::unwrap)
     }
 
     /// Whether a process is there and not a zombie.
@@ -267,20 +349,60 @@ mod tests {
     }
 
     #[test]
-    fn a_halt_and_an_instant_end_a_child() {
+    fn a_halt_ends_a_child_and_an_instant_does_not() {
         let halt = Halt::default();
         let mut command = Command::new("sleep");
         command.arg("3600");
+        let mut watched = Watched::start(&mut command, &limits(60_000, 1 << 30)).unwrap();
+        let pid = watched.child.id().to_string();
         let at = Some(Instant::now());
-        let until = Until { halt: &halt, at };
-        let limits = limits(60_000, 1 << 30);
-        assert_eq!(watch(&mut command, &limits, until), Err(NoCode::Halted));
+        assert_eq!(watched.wait(Until { halt: &halt, at }), Ok(None));
+        assert!(lives(&pid));
         halt.stop();
         let until = Until {
             halt: &halt,
             at: None,
         };
-        assert_eq!(watch(&mut command, &limits, until), Err(NoCode::Halted));
+        assert_eq!(watched.wait(until), Err(NoCode::Halted));
+        assert!(!lives(&pid));
+    }
+
+    #[test]
+    fn a_compilation_goes_on_where_it_was_and_ends_when_it_is_let_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let (program, go) = (dir.path().join("compiler"), dir.path().join("go"));
+        let script = format!(
+            "#!/bin/sh\nread component\nwhile ! [ -e {} ]; do sleep 0.01; done\necho code of $component\n",
+            go.display()
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+        let halt = Halt::default();
+        // Not at once, when another test's process was started while the script was open for writing.
+        let begin = || {
+            sandhog_kit::wait::until("the script to be run", Duration::from_secs(20), || {
+                Compilation::begin(&program, &limits(60_000, 1 << 30), false, b"it\n").ok()
+            })
+        };
+        let until = |at| Until { halt: &halt, at };
+        let Waited::Underway(compilation) = begin().wait(until(Some(Instant::now()))) else {
+            panic!("it was done before it may have been");
+        };
+        let pid = compilation.watched.child.id().to_string();
+        compilation.yield_to_jobs();
+        let other = begin();
+        let other_pid = other.watched.child.id().to_string();
+        drop(other);
+        assert!(lives(&pid) && !lives(&other_pid));
+        fs::write(&go, "").unwrap();
+        let Waited::Code(code) = compilation.wait(until(None)) else {
+            panic!("it gave no code");
+        };
+        let mut text = String::new();
+        let mut file = code.file().try_clone().unwrap();
+        file.rewind().unwrap();
+        file.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "code of it\n");
     }
 
     #[test]
@@ -301,18 +423,7 @@ mod tests {
 
     #[test]
     fn without_a_program_it_is_the_machine() {
-        let halt = Halt::default();
-        let until = Until {
-            halt: &halt,
-            at: None,
-        };
-        let end = compile(
-            Path::new("/nowhere/sandhog"),
-            &limits(1, 1),
-            false,
-            b"",
-            until,
-        );
+        let end = Compilation::begin(Path::new("/nowhere/sandhog"), &limits(1, 1), false, b"");
         assert!(matches!(end, Err(NoCode::Machine(_))));
     }
 }

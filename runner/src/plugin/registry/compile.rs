@@ -10,7 +10,7 @@ use rustix::process::{
     Resource, Rlimit, Signal, getppid, nice, set_parent_process_death_signal, setrlimit,
 };
 
-use super::child::REFUSED;
+use super::child::{BESIDE_JOBS, REFUSED};
 use crate::plugin::sandbox::engines;
 
 /// Address space beside what may be resident: the program, its threads' stacks, and what its
@@ -63,7 +63,7 @@ fn confine(memory: u64, seconds: u64, parallel: bool) {
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if !parallel {
         // Jobs run beside it.
-        let _ = nice(10);
+        let _ = nice(BESIDE_JOBS);
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
     for (resource, bound) in [

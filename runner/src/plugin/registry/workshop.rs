@@ -18,7 +18,7 @@ use super::{
     Compiler, Fault, RegistryError,
     ask::ask,
     cache::{Cache, CacheBounds},
-    child::{self, CompileLimits, NoCode, Until},
+    child::{Compilation, CompileLimits, NoCode, Until, Waited},
     description,
     halt::Halt,
     hex, imports, preamble,
@@ -51,6 +51,8 @@ pub(crate) struct Workshop {
     parallel: Cell<bool>,
     /// When compiling ends for now.
     patience: Cell<Option<Instant>>,
+    /// What was not compiled by then and still is, by its digest.
+    underway: RefCell<Option<(String, Box<Compilation>)>>,
     /// What the cache could not take, to be offered again.
     unkept: RefCell<Vec<Unkept>>,
 }
@@ -104,6 +106,7 @@ impl Workshop {
             halt,
             parallel: Cell::new(true),
             patience: Cell::new(None),
+            underway: RefCell::default(),
             unkept: RefCell::default(),
         })
     }
@@ -112,9 +115,13 @@ impl Workshop {
     pub(crate) fn jobs_run(&self) {
         self.parallel.set(false);
         self.patience.set(None);
+        if let Some((_, compilation)) = &*self.underway.borrow() {
+            compilation.yield_to_jobs();
+        }
     }
 
-    /// Until then: what is not compiled by this instant is `Halted`.
+    /// Until then: what is not compiled by this instant is `Halted`, and goes on until it is asked for again or
+    /// something else is to be compiled.
     pub(crate) fn be_patient(&self, until: Option<Instant>) {
         self.patience.set(until);
     }
@@ -236,9 +243,24 @@ impl Workshop {
         if until.is_over() {
             return Err(NotMade::Halted);
         }
-        tracing::info!(plugin = name, bytes = bytes.len(), "compiling");
-        let done = child::compile(program, limits, self.parallel.get(), bytes, until);
-        done.map_err(|why| match fault(why, limits) {
+        // Another one's is let go, and ends, before this one begins.
+        let goes_on = self.underway.take().filter(|(of, _)| of == digest);
+        let begun = match goes_on {
+            Some((_, compilation)) => Ok(*compilation),
+            None => {
+                tracing::info!(plugin = name, bytes = bytes.len(), "compiling");
+                Compilation::begin(program, limits, self.parallel.get(), bytes)
+            }
+        };
+        let why = match begun.map(|compilation| compilation.wait(until)) {
+            Ok(Waited::Code(code)) => return Ok(code),
+            Ok(Waited::Underway(compilation)) => {
+                *self.underway.borrow_mut() = Some((digest.to_owned(), compilation));
+                NoCode::Halted
+            }
+            Ok(Waited::Not(why)) | Err(why) => why,
+        };
+        Err(match fault(why, limits) {
             Err(halted) => halted,
             Ok((fault, lasting)) => {
                 if lasting {

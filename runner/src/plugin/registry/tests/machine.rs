@@ -103,6 +103,37 @@ fn what_was_refused_for_its_cost_is_not_compiled_again_within_the_same_limits() 
 }
 
 #[test]
+fn what_a_start_does_not_wait_for_is_not_begun_again() {
+    let folder = Folder::new();
+    folder.write("one.wasm", &component(&["a"]));
+    let place = |name: &str| folder.dir.path().join(name);
+    let (program, runs, go) = (place("compiler"), place("runs"), place("go"));
+    let script = format!(
+        "#!/bin/sh\necho x >> {}\nwhile ! [ -e {} ]; do sleep 0.01; done\necho not today >&2\nexit 10\n",
+        runs.display(),
+        go.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let options = RegistryOptions {
+        compiler: Compiler::Child {
+            program,
+            limits: CompileLimits::default(),
+        },
+        first_scan: Some(Duration::from_millis(500)),
+        ..folder.options()
+    };
+    let folder = folder.start_with(options);
+    assert_eq!(folder.catalog().problems, [], "it is not known yet");
+    fs::write(go, "").unwrap();
+    folder.once("refused by the compiler", |catalog| {
+        let problem = catalog.problems.first();
+        problem.is_some_and(|problem| problem.cause == "it does not compile: not today")
+    });
+    assert_eq!(fs::read_to_string(runs).unwrap().lines().count(), 1);
+}
+
+#[test]
 fn t37_the_sandbox_is_not_older_than_the_fixes_it_needs() {
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).unwrap();
     for name in ["wasmtime", "wasmtime-wasi", "wasmtime-environ"] {
