@@ -166,6 +166,24 @@ fn an_attempt_ends_soon_when_it_is_called_off_or_its_deadline_is_near() {
 }
 
 #[test]
+fn a_sleep_lets_time_pass_and_ends_with_the_attempt() {
+    let ctx = FakeContext::new();
+    let start = ctx.now();
+    ctx.sleep(Duration::from_secs(20)).unwrap();
+    assert_eq!(ctx.remaining(), Duration::from_secs(10));
+    // Two seconds before the deadline it is time to end.
+    let cut: Error = ctx.sleep(Duration::from_secs(20)).unwrap_err().into();
+    assert_eq!(
+        ctx.now().duration_since(start).unwrap(),
+        Duration::from_secs(28)
+    );
+    assert!(!cut.is_permanent());
+    let ctx = FakeContext::new().cancelled_already();
+    ctx.sleep(Duration::from_secs(1)).unwrap_err();
+    assert_eq!(ctx.now(), start);
+}
+
+#[test]
 fn the_next_attempt_knows_the_checkpoint_and_nothing_else() {
     let first = FakeContext::new()
         .with_config("a", "b")

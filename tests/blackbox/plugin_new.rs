@@ -65,6 +65,32 @@ fn keep_what_is_built(crate_folder: &Path) {
 }
 
 #[test]
+fn a_machine_without_rust_is_told_how_to_get_it() {
+    let home = Home::new(SANDHOG);
+    let tools = home.folder().join("tools");
+    fs::create_dir(&tools).unwrap();
+    symlink("/bin/bash", tools.join("bash")).unwrap();
+    let _ = home.run(&["plugin", "new", "greet"]).exits(0);
+    let told = |verb: &str| {
+        let mut command = home.command(&["plugin", verb, "greet"]);
+        command.env("PATH", &tools);
+        command.env("WASM_TOOLCHAIN_DIR", home.folder().join("none"));
+        let out = command.output().unwrap();
+        assert_eq!(out.status.code(), Some(1));
+        String::from_utf8(out.stderr).unwrap()
+    };
+    let get = "get one by: curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh && \
+               rustup target add wasm32-wasip2";
+    let said = told("build");
+    assert!(said.contains(get), "{said}");
+    let said = told("test");
+    assert!(
+        said.contains("cargo is not here, get it by: curl "),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_command_that_gets_it() {
     let home = Home::new(SANDHOG);
     let tools = home.folder().join("tools");

@@ -78,7 +78,7 @@ fn it_runs_again_after_each_change_and_ends_well_with_ctrl_c() {
     let component = home.folder().join("a.wasm");
     let payload = home.folder().join("payload.txt");
     put(&component, fs::read(guest("misbehave")).unwrap());
-    put(&payload, "first\n");
+    put(&payload, "first");
     let words = [component.to_str().unwrap(), "--kind", "echo", "--file"];
     let words = [&words[..], &[payload.to_str().unwrap()]].concat();
     let mut watching = Watching::start(&home, &words);

@@ -57,10 +57,19 @@ impl Clock {
         left
     }
 
-    /// As the host has it: within the last fifth of the attempt's time, two seconds at most.
+    /// Whether the attempt is to come to an end.
     pub(crate) fn is_near(&self) -> bool {
+        let near = self.until_near().is_zero();
+        self.pass(self.tick.get());
+        near
+    }
+
+    /// What is left until the attempt is to come to an end, as the host has it: the last fifth of its
+    /// time, two seconds at most.
+    pub(crate) fn until_near(&self) -> Duration {
         let length = self.deadline.get().duration_since(self.started.get());
-        self.remaining() <= (length.unwrap_or_default() / 5).min(GRACE)
+        let grace = (length.unwrap_or_default() / 5).min(GRACE);
+        self.left().saturating_sub(grace)
     }
 
     /// The attempt starts now and has this long.

@@ -3,7 +3,7 @@
 //!
 //! | of the host | in a test |
 //! |---|---|
-//! | the clock | stands at 2026-01-01T00:00:00Z until the test lets time pass: [`FakeContext::with_now`], [`FakeContext::with_tick`], [`FakeContext::pass`] |
+//! | the clock | stands at 2026-01-01T00:00:00Z until time is let pass: [`FakeContext::with_now`], [`FakeContext::with_tick`], [`FakeContext::pass`], and the handler's own [`Context::sleep`], which takes no time |
 //! | a cancel | [`FakeContext::cancelled_already`], [`FakeContext::cancelled_after`], [`FakeContext::cancel`], or the deadline that comes near |
 //! | settings | [`FakeContext::with_config`] |
 //! | services | [`FakeContext::with_answer`] scripts them, [`FakeContext::requests`] shows what they were asked |
@@ -195,7 +195,7 @@ impl FakeContext {
     }
 
     /// With this much time gone after each look at the clock: [`Context::now`],
-    /// [`Context::remaining`] and [`Context::cancelled`].
+    /// [`Context::remaining`], [`Context::cancelled`] and the one before a [`Context::sleep`].
     #[must_use]
     pub fn with_tick(mut self, time: Duration) -> Self {
         self.record_mut().clock.tick(time);

@@ -119,13 +119,14 @@ impl Record {
         self.clock.remaining()
     }
 
-    /// A test does not wait: its clock goes on. `false` when the attempt is to end.
+    /// A test does not wait: its clock goes on. `false` when the attempt is to end before that.
     pub(crate) fn sleep(&self, span: Duration) -> bool {
-        let goes_on = !self.cancelled();
-        if goes_on {
-            self.clock.pass(span);
+        if self.cancelled() {
+            return false;
         }
-        goes_on
+        let free = self.clock.until_near();
+        self.clock.pass(span.min(free));
+        span < free
     }
 
     pub(crate) fn cancelled(&self) -> bool {

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{present, told};
+use super::{kinds, present, told};
 use crate::{
     cli::{
         exit::{Exit, Outcome},
@@ -95,7 +95,6 @@ fn shown(found: &Result<Checked, Problem>) -> String {
         Err(problem) => return format!("{}\nverdict: it cannot run", told(problem)),
     };
     let plugin = &checked.plugin;
-    let kinds: Vec<&str> = plugin.kinds.iter().map(|info| info.kind.as_str()).collect();
     let mut shown = String::new();
     let _ = writeln!(
         shown,
@@ -105,7 +104,7 @@ fn shown(found: &Result<Checked, Problem>) -> String {
         plugin.digest.get(..12).unwrap_or_default(),
         text::plain(&plugin.sdk)
     );
-    let _ = writeln!(shown, "serves: {}", text::plain(&kinds.join(", ")));
+    let _ = writeln!(shown, "serves: {}", text::plain(&kinds(plugin).join(", ")));
     part(&mut shown, "imports", &checked.imports);
     let asks = plugin.asks.as_deref().map(grants_as_toml);
     part(&mut shown, "asks for", &lines(&asks.unwrap_or_default()));

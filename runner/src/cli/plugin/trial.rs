@@ -146,6 +146,10 @@ fn show(session: &mut Session<'_, '_>, args: &RunArgs, tried: &Tried) -> Outcome
         session.note(beside.trim_end());
         if let (Some(output), None) = (output, &args.output) {
             print(session, output)?;
+            // The next one begins on a line of its own.
+            if args.watch && !session.io.out_is_terminal && !output.payload.ends_with(b"\n") {
+                session.io.out.write_all(b"\n")?;
+            }
         }
     }
     Ok(match output {
