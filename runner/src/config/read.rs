@@ -18,6 +18,7 @@ use super::{
     capabilities::{PLUGINS, SECRETS},
     cron::{CRON, CronSettings},
     keys::{KIND, Key, Named, TABLES},
+    queue::QUEUE,
     value::{Form, Value, is_name, quote},
 };
 
@@ -25,7 +26,7 @@ use super::{
 pub const DEFAULT_FILE: &str = "sandhog.toml";
 
 /// What holds tables with names.
-const NAMED: [&str; 4] = [KIND.name, CRON.name, PLUGINS.name, SECRETS.name];
+const NAMED: [&str; 5] = [KIND.name, QUEUE.name, CRON.name, PLUGINS.name, SECRETS.name];
 
 /// What flags say; they win over the environment, which wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -183,6 +184,9 @@ impl Reader<'_> {
                     }
                 }
                 None if name.get_ref() == KIND.name => self.named(&KIND, &mut config.kinds, inner),
+                None if name.get_ref() == QUEUE.name => {
+                    self.named(&QUEUE, &mut config.queues, inner);
+                }
                 None if name.get_ref() == CRON.name => self.named(&CRON, &mut config.cron, inner),
                 None if name.get_ref() == PLUGINS.name => {
                     self.named(&PLUGINS, &mut config.plugin, inner);

@@ -16,6 +16,7 @@ mod merging;
 mod merging_crash;
 mod opening;
 mod promises;
+mod queues;
 mod repairing;
 mod repairing_beside;
 mod retain;

@@ -12,8 +12,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State,
-    Token, cron::CronWish,
+    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
+    Settlement, State, Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -29,8 +29,8 @@ use crate::{
     store::{
         Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
         DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError,
-        StoreStats,
+        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
+        StoreError, StoreStats, UniqueRow,
         dead::{BadList, DeadStore},
     },
 };
@@ -74,7 +74,10 @@ impl Wal {
         &self.lost
     }
 
-    async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
+    pub(super) async fn ask<T>(
+        &self,
+        wish: impl FnOnce(Reply<T>) -> Wish,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.mailbox
             .put(wish(reply))
@@ -280,6 +283,14 @@ impl Store for Wal {
         }))
     }
 
+    fn steer(&self, steer: Steer) -> Answer<'_, ()> {
+        Box::pin(self.ask(|reply| Wish::Steer { steer, reply }))
+    }
+
+    fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()> {
+        Box::pin(self.ask(|reply| Wish::Govern(rules, reply)))
+    }
+
     fn ready(&self) -> Arc<Notify> {
         self.ready.clone()
     }
@@ -325,6 +336,10 @@ impl Inspect for Wal {
 
     fn crons(&self) -> Answer<'_, Vec<CronRow>> {
         Box::pin(self.ask(|reply| Wish::Crons(CronAsk::All(reply))))
+    }
+
+    fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
+        Box::pin(self.unique_page(page))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

@@ -70,6 +70,10 @@ impl Live {
             | Fact::Cancelled { .. }
             | Fact::Cron { .. }
             | Fact::CronForgotten { .. }
+            | Fact::Postponed { .. }
+            | Fact::Expired { .. }
+            | Fact::Unlocked { .. }
+            | Fact::Steered { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => Vec::new(),
         };
@@ -107,6 +111,10 @@ impl Live {
             | Fact::Cancelled { .. }
             | Fact::Cron { job: None, .. }
             | Fact::CronForgotten { .. }
+            | Fact::Postponed { .. }
+            | Fact::Expired { .. }
+            | Fact::Unlocked { .. }
+            | Fact::Steered { .. }
             | Fact::Deleted { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }

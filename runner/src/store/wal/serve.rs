@@ -1,16 +1,20 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
-    cron::CronWish,
+    Amend, Cancellation, ClaimRequest, Command, Digest, JobId, Now, Rejected, Settlement, Standing,
+    State, Token, cron::CronWish,
 };
 
 use super::{
     actor::{Actor, Each, hold},
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
+    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned, Uniques},
 };
-use crate::store::{CalledOff, CronDone, CronRow, JobFilter, QueueRow, StoreError, StoreStats};
+use crate::store::{
+    CalledOff, CronDone, CronRow, JobFilter, QueueRow, Steer, StoreError, StoreStats,
+};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -80,25 +84,67 @@ impl Actor {
     }
 
     pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
-        self.writer.ledger.advance(now.wall);
-        let max = request.max;
-        let ids = self.carry_out(Command::Claim(request), now)?;
-        let ledger = &self.writer.ledger;
-        let leases: Vec<LeaseRef> = ids
-            .into_iter()
-            .filter_map(|id| {
-                let entry = ledger.get(id)?;
-                Some(LeaseRef {
-                    id,
-                    token: entry.token,
-                    attempt: entry.running_attempt()?,
-                    enqueued: entry.enqueued,
-                    checkpoint: entry.checkpoint,
-                })
-            })
-            .collect();
-        let next_due = (leases.len() < max).then(|| ledger.next_due()).flatten();
-        Ok(Leases { leases, next_due })
+        self.writer.ledger.advance(now);
+        self.expire(now);
+        let kinds: Arc<[String]> = request.kinds.into();
+        let mut leases = Vec::new();
+        while leases.len() < request.max {
+            match self.carry_out(Command::Claim(kinds.clone()), now) {
+                Ok(ids) if ids.is_empty() => break,
+                Ok(ids) => leases.extend(ids.into_iter().filter_map(|id| self.lease_ref(id))),
+                // Those that were given already are.
+                Err(_) if !leases.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let is_all = leases.len() < request.max;
+        let next_due = is_all.then(|| self.writer.ledger.next_claimable(now));
+        Ok(Leases {
+            leases,
+            next_due: next_due.flatten(),
+        })
+    }
+
+    fn lease_ref(&self, id: JobId) -> Option<LeaseRef> {
+        let entry = self.writer.ledger.get(id)?;
+        Some(LeaseRef {
+            id,
+            token: entry.token,
+            attempt: entry.running_attempt()?,
+            enqueued: entry.enqueued,
+            checkpoint: entry.checkpoint,
+        })
+    }
+
+    /// Say what a queue is to do. Whether anything is written or not, what is answered is durable.
+    pub(super) fn steer(&mut self, steer: Steer, now: Now) -> Result<(), StoreError> {
+        self.one(
+            Command::Steer {
+                queue: steer.queue,
+                mode: steer.mode,
+                limits: steer.limits,
+                by: steer.by,
+            },
+            now,
+        )?;
+        self.writer.batch.wants_sync = true;
+        Ok(())
+    }
+
+    /// Unique jobs that stand in the way of others, by key, from a key on.
+    pub(super) fn unique(&self, from: Digest, limit: usize, now: Now) -> Uniques {
+        let mut standing = self.writer.ledger.standing(from, now.wall);
+        let mut found: Vec<(Standing, Known)> = Vec::new();
+        let next = standing.find_map(|one| {
+            // Those of one key stay together.
+            let is_full = found.len() >= limit;
+            if is_full && found.last().is_some_and(|(last, _)| last.key != one.key) {
+                return Some(one.key);
+            }
+            found.extend(self.known(one.id, now).map(|known| (one, known)));
+            None
+        });
+        Uniques { found, next }
     }
 
     pub(super) fn renew(&mut self, leases: Vec<(JobId, Token)>, now: Now) -> Vec<(JobId, Token)> {
@@ -270,15 +316,27 @@ impl Actor {
     }
 
     pub(super) fn queues(&self, now: Now) -> Vec<QueueRow> {
-        self.writer
-            .ledger
-            .counts(now.wall)
-            .into_iter()
-            .map(|(queue, counts)| QueueRow {
-                queue: queue.to_string(),
+        let ledger = &self.writer.ledger;
+        let mut counts: BTreeMap<String, Vec<(State, u64)>> = BTreeMap::new();
+        // Those without jobs are shown when something is said of them.
+        let said = ledger.steered().map(|(queue, _)| queue.to_string());
+        let ruled = ledger.rules().queues.keys().cloned();
+        counts.extend(said.chain(ruled).map(|queue| (queue, Vec::new())));
+        let counted = ledger.counts(now.wall).into_iter();
+        counts.extend(counted.map(|(queue, counts)| (queue.to_string(), counts)));
+        let row = |(queue, counts): (String, Vec<(State, u64)>)| {
+            let rule = ledger.rules().of(&queue);
+            QueueRow {
+                mode: ledger.steering(&queue).mode,
+                limits: ledger.limits(&queue),
+                set: ledger.steering(&queue).limits,
+                weight: rule.weight,
+                max_depth: rule.max_depth,
+                queue,
                 counts,
-            })
-            .collect()
+            }
+        };
+        counts.into_iter().map(row).collect()
     }
 
     pub(super) fn stats(&self, now: Now) -> StoreStats {
