@@ -1,6 +1,7 @@
 //! Taking facts in. Total: what it refuses, no sound log contains, and then nothing has changed.
 
 mod anew;
+mod log;
 mod off;
 mod waits;
 
@@ -10,7 +11,6 @@ use crate::{
     event::{Event, Record, RecordAt},
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
-    index::Told,
     ledger::{Ledger, Status, Unsound},
     outcome::FailureKind,
     side::Side,
@@ -108,50 +108,15 @@ impl Ledger {
             Fact::Postponed { id, at: on, due } => self.postpone(id, due, written(on))?,
             Fact::Expired { id, at: on } => self.expire(id, written(on))?,
             Fact::Unlocked { id, .. } => self.unlock(id, at)?,
-            Fact::Steered {
-                queue,
-                at: on,
-                by,
-                to,
-            } => {
-                let told = Told {
-                    to,
-                    at: on,
-                    by: by.into(),
-                    place: at,
-                };
-                self.index.steer(queue, told, mono, &mut self.names);
-            }
             Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
             Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,
             Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
-            Fact::Cron {
-                name,
-                at: on,
-                ref state,
-                ref job,
-            } => {
-                if let Some(job) = job {
-                    self.unknown(job.id)?;
-                    self.accept(job, written(on));
-                }
-                self.know_cron(name, state, at);
-            }
-            Fact::CronForgotten { name, .. } => self.forget_cron(name),
-            Fact::Pruned { ref ids, .. } => self.prune(ids, mono)?,
-            Fact::Trimmed {
-                before,
-                last_id,
-                last_token,
-                ..
-            } => {
-                self.trimmed = self.trimmed.max(before);
-                self.last_id = self.last_id.max(last_id);
-                self.last_token = self.last_token.max(last_token);
-            }
-            Fact::Merged { last_token, .. } => {
-                self.last_token = self.last_token.max(last_token);
-            }
+            Fact::Steered { .. }
+            | Fact::Cron { .. }
+            | Fact::CronForgotten { .. }
+            | Fact::Pruned { .. }
+            | Fact::Trimmed { .. }
+            | Fact::Merged { .. } => self.follow_of_log(fact, at, mono)?,
         }
         Ok(())
     }

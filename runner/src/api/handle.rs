@@ -57,10 +57,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             .map(|waited| Response::Waited(Box::new(waited))),
         Request::Queues => queue::list(ctx).await,
         Request::Steer(steer) => queue::steer(ctx, steer).await,
-        Request::Unique { page } => {
-            let rows = ctx.store.unique(checked(page)?).await?;
-            Ok(Response::Unique(rows))
-        }
+        Request::Unique { page } => queue::unique(ctx, page).await,
         Request::Unlock { ids } => queue::unlock(ctx, ids).await,
         Request::Crons => cron::list(ctx).await,
         Request::ActOnCron { name, act } => cron::act(ctx, name, act).await,

@@ -324,10 +324,6 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
             at: head.instant()?,
             from_dead: head.flag()?,
         },
-        HASTENED => Fact::Hastened {
-            id,
-            at: head.instant()?,
-        },
         CANCEL_ASKED => Fact::CancelAsked {
             id,
             token: head.token()?,
@@ -339,23 +335,26 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
             at: head.instant()?,
             how: asked(head)?.ok_or(UNKNOWN)?,
         },
-        POSTPONED => Fact::Postponed {
-            id,
-            at: head.instant()?,
-            due: head.instant()?,
-        },
-        EXPIRED => Fact::Expired {
-            id,
-            at: head.instant()?,
-        },
-        UNLOCKED => Fact::Unlocked {
-            id,
-            at: head.instant()?,
-        },
-        _ => Fact::Deleted {
-            id,
-            at: head.instant()?,
-        },
+        _ => short_step(kind, id, head.instant()?, head)?,
+    })
+}
+
+/// The facts that say little more than when.
+fn short_step<'a>(
+    kind: u8,
+    id: JobId,
+    at: UnixMs,
+    head: &mut Fields<'a>,
+) -> Result<Fact<'a>, Lost> {
+    Ok(match kind {
+        HASTENED => Fact::Hastened { id, at },
+        EXPIRED => Fact::Expired { id, at },
+        UNLOCKED => Fact::Unlocked { id, at },
+        POSTPONED => {
+            let due = head.instant()?;
+            Fact::Postponed { id, at, due }
+        }
+        _ => Fact::Deleted { id, at },
     })
 }
 

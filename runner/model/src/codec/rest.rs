@@ -19,8 +19,9 @@ use crate::{
     cron::CronState,
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
-    id::JobId,
+    id::{JobId, Token},
     job::{Job, Named, Output, Terms, Unique},
+    queue::Steering,
     retry::{Backoff, RetryPolicy},
     time::UnixMs,
 };
@@ -299,12 +300,7 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Postponed { id, at, due } => Event::Postponed { id, at, due },
         Fact::Expired { id, at } => Event::Expired { id, at },
         Fact::Unlocked { id, at } => Event::Unlocked { id, at },
-        Fact::Steered { queue, at, by, to } => Event::Steered {
-            queue: queue.into(),
-            at,
-            by: by.into(),
-            to,
-        },
+        Fact::Steered { queue, at, by, to } => steered(queue, at, by, to),
         Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
             id,
             token,
@@ -341,12 +337,22 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             log,
             at,
             last_token,
-        } => Event::Merged {
-            log: log.into(),
-            at,
-            last_token,
-        },
+        } => merged(log, at, last_token),
     })
+}
+
+fn merged(log: &str, at: UnixMs, last_token: Token) -> Event {
+    let log = log.into();
+    Event::Merged {
+        log,
+        at,
+        last_token,
+    }
+}
+
+fn steered(queue: &str, at: UnixMs, by: &str, to: Steering) -> Event {
+    let (queue, by) = (queue.into(), by.into());
+    Event::Steered { queue, at, by, to }
 }
 
 fn forgotten(name: &str, at: UnixMs) -> Event {

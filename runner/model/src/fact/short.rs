@@ -46,12 +46,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 token,
                 at,
                 ref buried,
-            } => Self::Lost {
-                id,
-                token,
-                at,
-                buried: buried.as_deref().map(Ended::from),
-            },
+            } => lost(id, token, at, buried.as_deref()),
             Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
             Event::Hastened { id, at } => Self::Hastened { id, at },
             Event::Deleted { id, at } => Self::Deleted { id, at },
@@ -219,5 +214,15 @@ fn cancelled<'a>(id: JobId, cancel: &Cancellation) -> Fact<'a> {
         id,
         at: cancel.at,
         how: cancel.how,
+    }
+}
+
+fn lost<'a>(id: JobId, token: Token, at: UnixMs, buried: Option<&Attempt>) -> Fact<'a> {
+    let buried = buried.map(Ended::from);
+    Fact::Lost {
+        id,
+        token,
+        at,
+        buried,
     }
 }

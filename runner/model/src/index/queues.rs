@@ -4,6 +4,8 @@
 //! weighs, and the one furthest ahead comes next. One that had nothing to give out joins a stride behind
 //! where the others are, so it neither saves up turns nor takes those of queues that wait already.
 
+mod views;
+
 use alloc::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
@@ -11,7 +13,7 @@ use alloc::{
 };
 
 use super::{
-    ByInstant, NameId, Names,
+    NameId, Names,
     bucket::{Bucket, micros},
     queue::{Group, Lane, Queue, Terms},
 };
@@ -366,41 +368,5 @@ impl Queues {
         if let Some(at) = names.number(name) {
             self.look_again(at, mono, names);
         }
-    }
-
-    pub(crate) fn steered(&self) -> &BTreeMap<Arc<str>, Told> {
-        &self.steered
-    }
-
-    pub(crate) fn rules(&self) -> &QueueRules {
-        &self.rules
-    }
-
-    /// The limits that count for a queue now.
-    pub(crate) fn limits(&self, name: &str) -> QueueLimits {
-        self.terms(name).limits
-    }
-
-    /// Every lane, in an order that does not depend on how names are numbered.
-    pub(super) fn by_name<'a>(
-        &'a self,
-        names: &'a Names,
-    ) -> BTreeMap<(&'a str, &'a str, core::cmp::Reverse<i16>, Option<&'a str>), &'a ByInstant> {
-        let text = |name: NameId| &**names.text(name);
-        let of_queue = |(at, queue): (&'a NameId, &'a Queue)| {
-            let at = *at;
-            let lanes = queue.lanes();
-            lanes.map(move |(lane, jobs)| {
-                let group = lane.group.map(text);
-                ((text(at), text(lane.kind), lane.priority, group), jobs)
-            })
-        };
-        self.queues.iter().flat_map(of_queue).collect()
-    }
-
-    /// What was said of queues, without where.
-    pub(super) fn said(&self) -> Vec<(&Arc<str>, Steering)> {
-        let said = self.steered.iter();
-        said.map(|(name, told)| (name, told.to)).collect()
     }
 }

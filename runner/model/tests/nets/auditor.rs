@@ -11,6 +11,8 @@ use sandhog_model::{
     Settlement, State, Token, Verdict,
 };
 
+use enqueue::is_stood_against;
+
 use crate::{
     history::{World, histories},
     predict::{Expected, Known, Life},
@@ -277,24 +279,12 @@ impl Auditor {
             return;
         }
         let comes_back = matches!(job.life, Life::Ended(_)) && !matches!(amend, Amend::Delete(_));
-        let mut back = job.clone();
-        back.life = Life::Waits {
-            due: 0,
-            seen_due: true,
-        };
-        if comes_back
-            && let Some(unique) = &job.terms.unique
-            && back.stands(unique.key, now.wall.0)
-        {
-            // It would stand in the way of others, so none may stand in its.
-            let mut stand = others.iter().filter(|other| other.id != id);
-            if stand.any(|other| other.stands(unique.key, now.wall.0)) {
-                assert!(
-                    matches!(answer, Err(Rejected::Duplicate { .. })),
-                    "{answer:?}"
-                );
-                return;
-            }
+        if comes_back && is_stood_against(&others, job, now) {
+            assert!(
+                matches!(answer, Err(Rejected::Duplicate { .. })),
+                "{answer:?}"
+            );
+            return;
         }
         if comes_back {
             job.lifted |= job.terms.expires.is_some();

@@ -8,8 +8,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use sandhog_model::{
     Amend, Asked, Carried, Command, Event, IdMint, Job, JobId, Ledger, Now, Outcome, QueueLimits,
-    QueueRule, QueueRules, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token,
-    UnixMs,
+    QueueMode, QueueRule, QueueRules, Record, RecordAt, Rejected, Retention, RetryPolicy,
+    Settlement, Token, UnixMs,
 };
 
 use crate::sample::{attempt, cancellation, job, now, policy};
@@ -73,6 +73,15 @@ fn amend(id: JobId, wish: u8) -> Amend {
             by: "ada".into(),
             reason: None,
         },
+    }
+}
+
+fn steer(queue: u8, mode: QueueMode) -> Command {
+    Command::Steer {
+        queue: format!("q{queue}"),
+        mode: Some(mode),
+        limits: None,
+        by: "ada".into(),
     }
 }
 
@@ -155,12 +164,7 @@ impl World {
                 keep: *keep,
                 max: *max,
             }),
-            Op::Steer { queue, mode } => Command::Steer {
-                queue: format!("q{queue}"),
-                mode: Some(*mode),
-                limits: None,
-                by: "ada".into(),
-            },
+            Op::Steer { queue, mode } => steer(*queue, *mode),
             Op::Expire { max } => Command::Expire { max: *max },
             Op::Carry { job } => {
                 let id = self.pick(*job);

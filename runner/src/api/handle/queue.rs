@@ -2,10 +2,10 @@
 
 use sandhog_model::{Amend, JobId, Rejected};
 
-use super::{ROWS, invalid, no_job, waiting};
+use super::{ROWS, checked, invalid, no_job, waiting};
 use crate::{
     api::{ApiError, Ctx, QueueView, Reply, Response},
-    store::{Steer, StoreError},
+    store::{PageRequest, Steer, StoreError},
 };
 
 pub(super) async fn list(ctx: &Ctx) -> Reply {
@@ -20,6 +20,11 @@ pub(super) async fn list(ctx: &Ctx) -> Reply {
 pub(super) async fn steer(ctx: &Ctx, steer: Steer) -> Reply {
     ctx.store.steer(steer).await?;
     Ok(Response::Steered)
+}
+
+pub(super) async fn unique(ctx: &Ctx, page: PageRequest) -> Reply {
+    let rows = ctx.store.unique(checked(page)?).await?;
+    Ok(Response::Unique(rows))
 }
 
 pub(super) async fn unlock(ctx: &Ctx, ids: Vec<JobId>) -> Reply {

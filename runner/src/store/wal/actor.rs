@@ -243,19 +243,7 @@ impl Actor {
                 let settled = self.are_settled(&scanned.found);
                 self.answer_look(reply, scanned, settled);
             }
-            Wish::Steer { steer, reply } => {
-                let answer = self.steer(steer, now);
-                self.waiting.push(hold(reply, answer));
-            }
-            Wish::Govern(rules, reply) => {
-                self.writer.ledger.govern(rules, now);
-                self.writer.batch.readied |= self.writer.ledger.take_opened();
-                self.waiting.push(hold(reply, Ok(())));
-            }
-            Wish::Unique { from, limit, reply } => {
-                let page = self.unique(from, limit, now);
-                self.answer_look(reply, page, false);
-            }
+            Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
             Wish::Queues(reply) => self.answer_look(reply, self.queues(now), true),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {

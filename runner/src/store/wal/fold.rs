@@ -168,11 +168,7 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         }
         Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => hasten(job, at),
-        Event::Postponed { due, .. } => {
-            let backoff = matches!(job.status, Status::Waiting { backoff: true, .. });
-            restart(job);
-            job.status = waiting(due, backoff);
-        }
+        Event::Postponed { due, .. } => postpone(job, due),
         Event::Expired { at, .. } => {
             job.status = Status::Expired(at);
             job.checkpoint = None;
@@ -210,6 +206,12 @@ fn hasten(job: &mut Carried, at: UnixMs) {
     };
     restart(job);
     job.status = waiting(due, false);
+}
+
+fn postpone(job: &mut Carried, due: UnixMs) {
+    let backoff = matches!(job.status, Status::Waiting { backoff: true, .. });
+    restart(job);
+    job.status = waiting(due, backoff);
 }
 
 fn requeue(job: &mut Carried, at: UnixMs) {

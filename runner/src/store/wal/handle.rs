@@ -21,7 +21,7 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LetterWish, Reply, Wish},
+    wish::{CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -145,25 +145,6 @@ impl Wal {
             }
         }
     }
-
-    /// A parent's jobs stand in its own record, so no index of parents is needed.
-    async fn children(
-        &self,
-        parent: JobId,
-        filter: &JobFilter,
-        before: Option<JobId>,
-    ) -> Result<Vec<Known>, StoreError> {
-        let ids = self
-            .read_known(parent, move |known, files| {
-                views::children(known, before, |at| files.read(at))
-            })
-            .await?;
-        let mut found = self.look(ids.unwrap_or_default()).await?;
-        found.retain(|Known { entry, state, .. }| {
-            views::matches(filter, &entry.kind, &entry.queue, *state)
-        });
-        Ok(found)
-    }
 }
 
 impl Store for Wal {
@@ -284,11 +265,11 @@ impl Store for Wal {
     }
 
     fn steer(&self, steer: Steer) -> Answer<'_, ()> {
-        Box::pin(self.ask(|reply| Wish::Steer { steer, reply }))
+        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Steer(steer, reply))))
     }
 
     fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()> {
-        Box::pin(self.ask(|reply| Wish::Govern(rules, reply)))
+        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Govern(rules, reply))))
     }
 
     fn ready(&self) -> Arc<Notify> {

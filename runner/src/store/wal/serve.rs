@@ -1,20 +1,18 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, Command, Digest, JobId, Now, Rejected, Settlement, Standing,
-    State, Token, cron::CronWish,
+    Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
+    cron::CronWish,
 };
 
 use super::{
     actor::{Actor, Each, hold},
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned, Uniques},
+    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
 };
-use crate::store::{
-    CalledOff, CronDone, CronRow, JobFilter, QueueRow, Steer, StoreError, StoreStats,
-};
+use crate::store::{CalledOff, CronDone, CronRow, JobFilter, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -114,37 +112,6 @@ impl Actor {
             enqueued: entry.enqueued,
             checkpoint: entry.checkpoint,
         })
-    }
-
-    /// Say what a queue is to do. Whether anything is written or not, what is answered is durable.
-    pub(super) fn steer(&mut self, steer: Steer, now: Now) -> Result<(), StoreError> {
-        self.one(
-            Command::Steer {
-                queue: steer.queue,
-                mode: steer.mode,
-                limits: steer.limits,
-                by: steer.by,
-            },
-            now,
-        )?;
-        self.writer.batch.wants_sync = true;
-        Ok(())
-    }
-
-    /// Unique jobs that stand in the way of others, by key, from a key on.
-    pub(super) fn unique(&self, from: Digest, limit: usize, now: Now) -> Uniques {
-        let mut standing = self.writer.ledger.standing(from, now.wall);
-        let mut found: Vec<(Standing, Known)> = Vec::new();
-        let next = standing.find_map(|one| {
-            // Those of one key stay together.
-            let is_full = found.len() >= limit;
-            if is_full && found.last().is_some_and(|(last, _)| last.key != one.key) {
-                return Some(one.key);
-            }
-            found.extend(self.known(one.id, now).map(|known| (one, known)));
-            None
-        });
-        Uniques { found, next }
     }
 
     pub(super) fn renew(&mut self, leases: Vec<(JobId, Token)>, now: Now) -> Vec<(JobId, Token)> {
@@ -276,7 +243,7 @@ impl Actor {
         known.iter().all(|known| known.entry.latest < settled)
     }
 
-    fn known(&self, id: JobId, now: Now) -> Option<Known> {
+    pub(super) fn known(&self, id: JobId, now: Now) -> Option<Known> {
         let entry = self.writer.ledger.get(id)?;
         Some(Known {
             id,
@@ -313,30 +280,6 @@ impl Actor {
             found,
             resume: None,
         }
-    }
-
-    pub(super) fn queues(&self, now: Now) -> Vec<QueueRow> {
-        let ledger = &self.writer.ledger;
-        let mut counts: BTreeMap<String, Vec<(State, u64)>> = BTreeMap::new();
-        // Those without jobs are shown when something is said of them.
-        let said = ledger.steered().map(|(queue, _)| queue.to_string());
-        let ruled = ledger.rules().queues.keys().cloned();
-        counts.extend(said.chain(ruled).map(|queue| (queue, Vec::new())));
-        let counted = ledger.counts(now.wall).into_iter();
-        counts.extend(counted.map(|(queue, counts)| (queue.to_string(), counts)));
-        let row = |(queue, counts): (String, Vec<(State, u64)>)| {
-            let rule = ledger.rules().of(&queue);
-            QueueRow {
-                mode: ledger.steering(&queue).mode,
-                limits: ledger.limits(&queue),
-                set: ledger.steering(&queue).limits,
-                weight: rule.weight,
-                max_depth: rule.max_depth,
-                queue,
-                counts,
-            }
-        };
-        counts.into_iter().map(row).collect()
     }
 
     pub(super) fn stats(&self, now: Now) -> StoreStats {

@@ -99,6 +99,17 @@ pub(super) enum CronAsk {
     All(Reply<Vec<CronRow>>),
 }
 
+/// What is asked of queues, and of unique jobs.
+pub(super) enum QueueAsk {
+    Steer(Steer, Reply<()>),
+    Govern(Arc<QueueRules>, Reply<()>),
+    Unique {
+        from: Digest,
+        limit: usize,
+        reply: Reply<Uniques>,
+    },
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -123,16 +134,7 @@ pub(super) enum Wish {
         limit: usize,
         reply: Reply<Scanned>,
     },
-    Steer {
-        steer: Steer,
-        reply: Reply<()>,
-    },
-    Govern(Arc<QueueRules>, Reply<()>),
-    Unique {
-        from: Digest,
-        limit: usize,
-        reply: Reply<Uniques>,
-    },
+    OfQueues(QueueAsk),
     Queues(Reply<Vec<QueueRow>>),
     Stats(Reply<StoreStats>),
     Compact(Ask),

@@ -120,3 +120,17 @@ impl Auditor {
         }
     }
 }
+
+/// Whether a job that is brought back would stand in the way of others, and another stands in its.
+pub(super) fn is_stood_against(jobs: &[Known], job: &Known, now: Now) -> bool {
+    let Some(unique) = &job.terms.unique else {
+        return false;
+    };
+    let mut back = job.clone();
+    back.life = Life::Waits {
+        due: 0,
+        seen_due: true,
+    };
+    let stands = |known: &Known| known.stands(unique.key, now.wall.0);
+    stands(&back) && jobs.iter().any(|other| other.id != job.id && stands(other))
+}

@@ -24,15 +24,18 @@ fn unique(until: Option<UnixMs>, on_conflict: OnConflict) -> Unique {
     }
 }
 
+fn named_key() -> Named {
+    Named {
+        key: Digest(7),
+        says: "order-7".into(),
+    }
+}
+
 /// Each term alone, and all of them.
 fn terms() -> Vec<(&'static str, Terms)> {
     let none = Terms::default;
     let expires = Some(later(60_000));
-    let idempotency = Some(Named {
-        key: Digest(7),
-        says: "order-7".into(),
-    });
-    let group = Some("größe & co".to_owned());
+    let idempotency = Some(named_key());
     let lock = |until, on_conflict| Some(unique(until, on_conflict));
     vec![
         ("expires", Terms { expires, ..none() }),
@@ -60,10 +63,19 @@ fn terms() -> Vec<(&'static str, Terms)> {
         (
             "idempotency",
             Terms {
-                idempotency: idempotency.clone(),
+                idempotency,
                 ..none()
             },
         ),
+    ]
+}
+
+fn more_terms() -> Vec<(&'static str, Terms)> {
+    let none = Terms::default;
+    let expires = Some(later(60_000));
+    let group = Some("größe & co".to_owned());
+    let idempotency = Some(named_key());
+    vec![
         (
             "group",
             Terms {
@@ -90,7 +102,7 @@ fn terms() -> Vec<(&'static str, Terms)> {
             Terms {
                 expires,
                 retry_for_ms: Some(1),
-                unique: lock(Some(later(9)), OnConflict::Replace),
+                unique: Some(unique(Some(later(9)), OnConflict::Replace)),
                 idempotency,
                 group,
                 batch: Some(ID),
@@ -102,7 +114,11 @@ fn terms() -> Vec<(&'static str, Terms)> {
 
 fn jobs() -> Vec<(&'static str, Job)> {
     let saying = |(name, terms)| (name, Job { terms, ..bare() });
-    terms().into_iter().map(saying).collect()
+    terms()
+        .into_iter()
+        .chain(more_terms())
+        .map(saying)
+        .collect()
 }
 
 fn steered() -> Vec<(&'static str, Steering)> {
