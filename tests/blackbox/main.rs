@@ -17,6 +17,7 @@ mod owner;
 mod plugin_new;
 mod plugin_run;
 mod quarantine;
+mod queues;
 mod reload;
 mod retention;
 mod retry;

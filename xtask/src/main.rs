@@ -32,6 +32,7 @@ usage: cargo xtask COMMAND
                   measure the store beside a bare log, in an optimised build; --help shows the options
   bench sandbox [OPTIONS]
                   measure an attempt beside a bare one, and a start with many plugins
+  bench scheduler measure enqueueing, claiming and cancelling beside 10^3 to 10^6 waiting jobs
 ";
 
 fn main() -> ExitCode {

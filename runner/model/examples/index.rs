@@ -6,13 +6,16 @@ use std::{
     fs,
     hint::black_box,
     io::Write as _,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Instant,
 };
 
 use sandhog_model::{
-    Amend, Attempt, ClaimRequest, Command, Event, IdMint, Job, KindDefaults, Ledger, NewJob, Now,
-    Outcome, Output, RecordAt, RetryPolicy, Settlement, Token, UnixMs,
+    Amend, Attempt, Command, Event, IdMint, Job, KindDefaults, Ledger, NewJob, Now, Outcome,
+    Output, RecordAt, RetryPolicy, Settlement, Token, UnixMs,
 };
 
 struct Counting;
@@ -161,10 +164,7 @@ fn times(standing: usize) {
         world.enqueue(false);
     }
     let mut spent = [0_u128; 4];
-    let claim = ClaimRequest {
-        kinds: vec!["thumbnail".into()],
-        max: 1,
-    };
+    let claim: Arc<[String]> = ["thumbnail".to_string()].into();
     let mut any: Vec<_> = world.ledger.newest(None).map(|(id, _)| id).collect();
     for place in (1..any.len()).rev() {
         any.swap(place, world.chance() as usize % (place + 1));

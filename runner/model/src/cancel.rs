@@ -5,7 +5,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::time::UnixMs;
+use crate::{id::JobId, time::UnixMs};
 
 /// How a job that runs is asked to end. The larger one overrules the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -48,6 +48,19 @@ pub struct Cancellation {
 }
 
 impl Cancellation {
+    /// That of a job whose place another one took.
+    #[must_use]
+    pub fn replaced(by: JobId, at: UnixMs) -> Self {
+        Self {
+            how: Asked::Cancel,
+            at,
+            by: String::from("sandhog"),
+            reason: Some(alloc::format!(
+                "job {by} with the same unique key took its place"
+            )),
+        }
+    }
+
     /// Who asked and why, in one line.
     #[must_use]
     pub fn told(&self) -> String {

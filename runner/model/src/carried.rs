@@ -49,4 +49,14 @@ pub struct Carried {
     /// job that goes on.
     #[serde(default)]
     pub traps: u32,
+    /// Whether it expires no more, because someone asked for it after it ended.
+    #[serde(default)]
+    pub lifted: bool,
+    /// Whether it stands in nobody's way any more, because someone said so.
+    #[serde(default)]
+    pub unlocked: bool,
+    /// When the first of its failed attempts ended, as long as that counts for how long it may go on
+    /// failing.
+    #[serde(default)]
+    pub failing_since: Option<UnixMs>,
 }

@@ -1,6 +1,6 @@
 //! Wishes: what the rest of the runner asks of the ledger.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 use core::fmt;
 
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     id::{JobId, Token},
     job::{Job, State},
     outcome::Outcome,
+    queue::{QueueLimits, QueueMode},
     retry::RetryPolicy,
     time::UnixMs,
 };
@@ -19,8 +20,9 @@ use crate::{
 pub enum Command {
     /// Accept a job.
     Enqueue(Box<Job>),
-    /// Lease up to `max` due jobs of the served kinds.
-    Claim(ClaimRequest),
+    /// Lease the due job of these kinds whose turn it is. A batch is this again and again: each lease
+    /// moves the turns on.
+    Claim(Arc<[String]>),
     /// Keep bytes for the job's next attempt.
     Checkpoint {
         /// The job.
@@ -45,6 +47,47 @@ pub enum Command {
     Cron(CronWish),
     /// Forget jobs that ended.
     Prune(Retention),
+    /// End jobs that waited until they expired, the earliest first.
+    Expire {
+        /// At most so many.
+        max: usize,
+    },
+    /// Say what a queue is to do. What is `None` stays as it is.
+    Steer {
+        /// The queue.
+        queue: String,
+        /// What it does with jobs.
+        mode: Option<QueueMode>,
+        /// Its limits, all of them.
+        limits: Option<QueueLimits>,
+        /// Who says so.
+        by: String,
+    },
+}
+
+/// What becomes of a job that is to be accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is accepted.
+    Accept,
+    /// It is accepted, and a waiting job with its key is called off.
+    InPlaceOf(JobId),
+    /// It is not: a waiting job with its key becomes due at another instant.
+    Postpone {
+        /// That job.
+        id: JobId,
+        /// The instant.
+        due: UnixMs,
+    },
+}
+
+/// What makes two jobs the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sameness {
+    /// A unique key.
+    Unique,
+    /// An idempotency key.
+    Idempotency,
 }
 
 /// Which jobs that ended are kept. Dead ones always are: they have a store of their own.
@@ -93,6 +136,8 @@ pub enum Amend {
     Requeue(JobId),
     /// Forget a dead job and its letter.
     Delete(JobId),
+    /// Say that a unique job stands in nobody's way any more.
+    Unlock(JobId),
     /// Call a job off: one that waits ends at once, one that runs is asked to. Asking again changes
     /// nothing, unless a kill follows a cancel.
     Cancel {
@@ -139,6 +184,29 @@ pub enum Rejected {
         /// The slot.
         slot: UnixMs,
     },
+    /// A job stands in its way.
+    Duplicate {
+        /// That job.
+        holder: JobId,
+        /// What they have in common.
+        sameness: Sameness,
+        /// Whether that job is the answer: nobody is to be told of an error.
+        is_kept: bool,
+    },
+    /// As many jobs wait in the queue as may.
+    QueueFull {
+        /// The queue.
+        queue: String,
+        /// How many wait.
+        depth: u64,
+        /// How many may.
+        max: u64,
+    },
+    /// The queue takes nothing in.
+    QueueDraining {
+        /// The queue.
+        queue: String,
+    },
     /// A field is out of its range: what, and the range.
     Invalid(String),
 }
@@ -163,6 +231,26 @@ impl fmt::Display for Rejected {
             Self::SlotDone { name, slot } => {
                 write!(f, "schedule {name:?} is done with its slot at {slot}")
             }
+            Self::Duplicate {
+                holder,
+                sameness: Sameness::Unique,
+                ..
+            } => write!(
+                f,
+                "job {holder} has the same unique key: `sandhog unique ls` shows it"
+            ),
+            Self::Duplicate { holder, .. } => {
+                write!(f, "job {holder} has the same idempotency key")
+            }
+            Self::QueueFull { queue, depth, max } => write!(
+                f,
+                "queue {queue} is full: {depth} jobs wait in it and `max_depth` under [queue.{queue}] \
+                 allows {max}"
+            ),
+            Self::QueueDraining { queue } => write!(
+                f,
+                "queue {queue} is drained and takes nothing in: `sandhog queue resume {queue}` opens it"
+            ),
             Self::Invalid(why) => f.write_str(why),
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     id::{JobId, Token},
     job::{Job, Output},
     outcome::Waiting,
+    queue::Steering,
     time::UnixMs,
 };
 
@@ -118,6 +119,40 @@ pub enum Event {
         /// How, when, by whom and why.
         cancel: Box<Cancellation>,
     },
+    /// A waiting job was given another instant to become due.
+    Postponed {
+        /// The job.
+        id: JobId,
+        /// When that was.
+        at: UnixMs,
+        /// When it is due now.
+        due: UnixMs,
+    },
+    /// A waiting job was not begun before it expired: it ended.
+    Expired {
+        /// The job.
+        id: JobId,
+        /// When that was noticed.
+        at: UnixMs,
+    },
+    /// Someone said that a unique job stands in nobody's way any more.
+    Unlocked {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
+    /// Someone said what a queue is to do. All that was said before of it is void.
+    Steered {
+        /// The queue.
+        queue: String,
+        /// When.
+        at: UnixMs,
+        /// Who, as they call themselves.
+        by: String,
+        /// What it is to do from now on.
+        to: Steering,
+    },
     /// All that is known of a job, written anew: no earlier record about it is needed. It changes
     /// nothing when it says what the records before it said.
     Carried(Box<Carried>),
@@ -221,12 +256,16 @@ impl Event {
             | Self::Hastened { id, .. }
             | Self::Deleted { id, .. }
             | Self::CancelAsked { id, .. }
-            | Self::Cancelled { id, .. } => Some(*id),
+            | Self::Cancelled { id, .. }
+            | Self::Postponed { id, .. }
+            | Self::Expired { id, .. }
+            | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
-            | Self::Merged { .. } => None,
+            | Self::Merged { .. }
+            | Self::Steered { .. } => None,
         }
     }
 
@@ -248,6 +287,10 @@ impl Event {
             | Self::Deleted { .. }
             | Self::CancelAsked { .. }
             | Self::Cancelled { .. }
+            | Self::Postponed { .. }
+            | Self::Expired { .. }
+            | Self::Unlocked { .. }
+            | Self::Steered { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
             | Self::Merged { .. } => None,
@@ -271,6 +314,10 @@ impl Event {
             | Self::Deleted { .. }
             | Self::CancelAsked { .. }
             | Self::Cancelled { .. }
+            | Self::Postponed { .. }
+            | Self::Expired { .. }
+            | Self::Unlocked { .. }
+            | Self::Steered { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
             | Self::Merged { .. } => None,
@@ -294,6 +341,10 @@ impl Event {
             | Self::Deleted { .. }
             | Self::CancelAsked { .. }
             | Self::Cancelled { .. }
+            | Self::Postponed { .. }
+            | Self::Expired { .. }
+            | Self::Unlocked { .. }
+            | Self::Steered { .. }
             | Self::Carried(_)
             | Self::Trimmed { .. }
             | Self::Merged { .. } => (&[], &[]),

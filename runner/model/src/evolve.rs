@@ -2,7 +2,9 @@
 
 mod anew;
 mod kept;
+mod log;
 mod off;
+mod waits;
 
 use alloc::collections::BTreeSet;
 
@@ -12,8 +14,9 @@ use crate::{
     id::{JobId, Token},
     ledger::{Ledger, Status, Unsound},
     outcome::FailureKind,
+    side::Side,
     slot::Slot,
-    time::UnixMs,
+    time::{Now, UnixMs},
 };
 
 /// When and where a fact was written.
@@ -23,6 +26,16 @@ struct Written {
     on: UnixMs,
     at: RecordAt,
     mono: u64,
+}
+
+impl Written {
+    /// Both clocks, as far as the fact knows them.
+    fn now(self) -> Now {
+        Now {
+            wall: self.on,
+            mono: self.mono,
+        }
+    }
 }
 
 impl Ledger {
@@ -92,48 +105,38 @@ impl Ledger {
                 from_dead,
             } => self.requeue(id, from_dead, written(on))?,
             Fact::Hastened { id, at: on } => self.hasten(id, written(on))?,
-            Fact::Deleted { id, .. } => self.delete(id)?,
+            Fact::Deleted { id, .. } => self.delete(id, mono)?,
+            Fact::Postponed { id, at: on, due } => self.postpone(id, due, written(on))?,
+            Fact::Expired { id, at: on } => self.expire(id, written(on))?,
+            Fact::Unlocked { id, .. } => self.unlock(id, at)?,
             Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
             Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,
             Fact::Carried(ref anew) => self.carry(anew, written(anew.at))?,
-            Fact::Cron {
-                name,
-                at: on,
-                ref state,
-                ref job,
-            } => {
-                if let Some(job) = job {
-                    self.unknown(job.id)?;
-                    self.accept(job, written(on));
-                }
-                self.know_cron(name, state, at);
-            }
-            Fact::CronForgotten { name, .. } => self.forget_cron(name),
-            Fact::Pruned { ref ids, .. } => self.prune(ids)?,
-            Fact::Trimmed {
-                before,
-                last_id,
-                last_token,
-                ..
-            } => {
-                self.trimmed = self.trimmed.max(before);
-                self.last_id = self.last_id.max(last_id);
-                self.last_token = self.last_token.max(last_token);
-            }
-            Fact::Merged { last_token, .. } => {
-                self.last_token = self.last_token.max(last_token);
-            }
+            Fact::Steered { .. }
+            | Fact::Cron { .. }
+            | Fact::CronForgotten { .. }
+            | Fact::Pruned { .. }
+            | Fact::Trimmed { .. }
+            | Fact::Merged { .. } => self.follow_of_log(fact, at, mono)?,
         }
         Ok(())
     }
 
     /// Change a known job and the orders with it.
-    fn change(&mut self, id: JobId, written: Written, how: impl FnOnce(&mut Slot)) {
+    fn change(
+        &mut self,
+        id: JobId,
+        written: Written,
+        how: impl FnOnce(&mut Slot, Option<&mut Side>),
+    ) {
         if let Some(slot) = self.entries.get_mut(&id) {
-            self.index.remove(id, slot);
-            how(slot);
+            let names = &mut self.names;
+            let before = self.sides.of(id);
+            self.index.remove(id, slot, &before, written.mono, names);
+            how(slot, self.sides.get_mut(id));
             slot.latest = written.at;
-            self.index.insert(id, slot, written.on, written.mono);
+            let after = self.sides.of(id);
+            self.index.insert(id, slot, &after, written.now(), names);
         }
     }
 
@@ -149,18 +152,25 @@ impl Ledger {
     fn accept(&mut self, job: &Accepted<'_>, written: Written) {
         let (kind, queue) = (self.names.take(job.kind), self.names.take(job.queue));
         let slot = Slot::new(job, kind, queue, written.at);
-        self.index.insert(job.id, &slot, written.on, written.mono);
+        self.sides.accept(job.id, &job.terms, &mut self.names);
+        let beside = self.sides.of(job.id);
+        self.index
+            .insert(job.id, &slot, &beside, written.now(), &mut self.names);
         self.entries.insert(job.id, slot);
         self.last_id = self.last_id.max(Some(job.id));
     }
 
-    fn forget(&mut self, id: JobId) {
+    fn forget(&mut self, id: JobId, mono: u64) {
         if let Some(slot) = self.entries.remove(&id) {
-            self.index.remove(id, &slot);
+            let names = &mut self.names;
+            self.index
+                .remove(id, &slot, &self.sides.of(id), mono, names);
+            self.sides.forget(id, names);
+            names.release(slot.kind);
+            names.release(slot.queue);
+            self.index.tidy(slot.queue, mono, names);
             self.keep_checkpoint(id, None);
             self.traps.remove(&id);
-            self.names.release(slot.kind);
-            self.names.release(slot.queue);
         }
     }
 
@@ -173,7 +183,8 @@ impl Ledger {
             Status::Completed(_)
             | Status::Cancelled(_)
             | Status::Discarded(_)
-            | Status::Dead(_) => return refuse(id, "it is leased after it ended"),
+            | Status::Dead(_)
+            | Status::Expired(_) => return refuse(id, "it is leased after it ended"),
         }
         if token <= self.last_token {
             return refuse(
@@ -182,7 +193,7 @@ impl Ledger {
             );
         }
         self.last_token = token;
-        self.change(id, written, |slot| {
+        self.change(id, written, |slot, _| {
             slot.set_status(Status::Running { since: written.on });
             slot.token = token;
         });
@@ -251,7 +262,14 @@ impl Ledger {
         let repeats = attempt.failure.is_some_and(FailureKind::is_deterministic);
         let traps = self.traps(id) + u32::from(used && repeats);
         self.keep_traps(id, status, traps);
-        self.change(id, written, |slot| {
+        let is_retried = matches!(follows, Follows::Retry { .. });
+        self.change(id, written, |slot, side| {
+            if let Some(side) = side
+                && is_retried
+                && side.retry_for_ms.is_some()
+            {
+                side.failing_since.get_or_insert(ended);
+            }
             slot.set_status(status);
             if used {
                 slot.set_attempts(slot.next_attempt());
@@ -283,7 +301,7 @@ impl Ledger {
             (None, None) => Status::Waiting { due, backoff },
         };
         self.keep_traps(id, status, self.traps(id));
-        self.change(id, written, |slot| {
+        self.change(id, written, |slot, _| {
             slot.set_losses(slot.losses() + 1);
             slot.set_status(status);
             if let Some(attempt) = buried {
@@ -292,50 +310,11 @@ impl Ledger {
         });
     }
 
-    fn requeue(&mut self, id: JobId, from_dead: bool, written: Written) -> Result<(), Unsound> {
-        let was_dead = match self.known(id)?.status() {
-            Status::Dead(_) => true,
-            Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) => false,
-            Status::Waiting { .. } | Status::Running { .. } => {
-                return refuse(id, "it is requeued before it ended");
-            }
-        };
-        if was_dead != from_dead {
-            return refuse(
-                id,
-                "it is requeued from the dead letters without being there, or the reverse",
-            );
-        }
-        self.change(id, written, |slot| {
-            slot.set_status(Status::Waiting {
-                due: written.on,
-                backoff: false,
-            });
-            slot.set_attempts(0);
-            slot.set_losses(0);
-        });
-        Ok(())
-    }
-
-    fn hasten(&mut self, id: JobId, written: Written) -> Result<(), Unsound> {
-        let Status::Waiting { due, .. } = self.known(id)?.status() else {
-            return refuse(id, "it is made due while it does not wait");
-        };
-        self.change(id, written, |slot| {
-            slot.set_status(Status::Waiting {
-                // A job that is due keeps its place in the line.
-                due: due.min(written.on),
-                backoff: false,
-            });
-        });
-        Ok(())
-    }
-
-    fn delete(&mut self, id: JobId) -> Result<(), Unsound> {
+    fn delete(&mut self, id: JobId, mono: u64) -> Result<(), Unsound> {
         let Status::Dead(_) = self.known(id)?.status() else {
             return refuse(id, "it is deleted while it is not dead");
         };
-        self.forget(id);
+        self.forget(id, mono);
         Ok(())
     }
 

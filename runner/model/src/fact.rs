@@ -11,8 +11,10 @@ use crate::{
     cron::CronState,
     event::RecordAt,
     id::{JobId, Token},
+    job::{Digest, OnConflict, Scope},
     ledger::Status,
     outcome::FailureKind,
+    queue::Steering,
     time::UnixMs,
 };
 
@@ -113,6 +115,40 @@ pub enum Fact<'a> {
         /// How.
         how: Asked,
     },
+    /// See [`Event::Postponed`](crate::Event::Postponed).
+    Postponed {
+        /// The job.
+        id: JobId,
+        /// When that was.
+        at: UnixMs,
+        /// When it is due now.
+        due: UnixMs,
+    },
+    /// See [`Event::Expired`](crate::Event::Expired).
+    Expired {
+        /// The job.
+        id: JobId,
+        /// When that was noticed.
+        at: UnixMs,
+    },
+    /// See [`Event::Unlocked`](crate::Event::Unlocked).
+    Unlocked {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
+    /// See [`Event::Steered`](crate::Event::Steered).
+    Steered {
+        /// The queue.
+        queue: &'a str,
+        /// When.
+        at: UnixMs,
+        /// Who, as they call themselves.
+        by: &'a str,
+        /// What it is to do from now on.
+        to: Steering,
+    },
     /// See [`Event::Carried`](crate::Event::Carried).
     Carried(Anew<'a>),
     /// See [`Event::Cron`](crate::Event::Cron).
@@ -179,6 +215,38 @@ pub struct Accepted<'a> {
     pub due: UnixMs,
     /// Attempts in all, when it or what it stands for says.
     pub max_attempts: Option<u32>,
+    /// What few jobs say.
+    pub terms: SlimTerms<'a>,
+}
+
+/// [`Terms`](crate::Terms) as far as the ledger needs them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct SlimTerms<'a> {
+    /// Not to be begun from this instant on.
+    pub expires: Option<UnixMs>,
+    /// How long it may go on failing, in milliseconds.
+    pub retry_for_ms: Option<u64>,
+    /// What it must not be twice.
+    pub unique: Option<Lock>,
+    /// The caller's name for the wish that it came from.
+    pub idempotency: Option<Digest>,
+    /// The group it takes turns and shares limits with.
+    pub group: Option<&'a str>,
+    /// The batch it belongs to.
+    pub batch: Option<JobId>,
+}
+
+/// A [`Unique`](crate::Unique) key as far as the ledger needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lock {
+    /// The key.
+    pub key: Digest,
+    /// The states in which the job stands in the way of others.
+    pub scope: Scope,
+    /// From this instant on it does not.
+    pub until: Option<UnixMs>,
+    /// What becomes of the job when another stands in its way.
+    pub on_conflict: OnConflict,
 }
 
 /// An [`Attempt`](crate::Attempt) as far as the ledger needs it.
@@ -245,6 +313,12 @@ pub struct Anew<'a> {
     pub asked: Option<Asked>,
     /// Attempts that failed in a way that the same input brings about again.
     pub traps: u32,
+    /// Whether it expires no more, because someone asked for it after it ended.
+    pub lifted: bool,
+    /// Whether it stands in nobody's way any more, because someone said so.
+    pub unlocked: bool,
+    /// When the first of its failed attempts ended, if that counts.
+    pub failing_since: Option<UnixMs>,
 }
 
 impl Fact<'_> {
@@ -262,12 +336,16 @@ impl Fact<'_> {
             | Self::Hastened { id, .. }
             | Self::Deleted { id, .. }
             | Self::CancelAsked { id, .. }
-            | Self::Cancelled { id, .. } => Some(*id),
+            | Self::Cancelled { id, .. }
+            | Self::Postponed { id, .. }
+            | Self::Expired { id, .. }
+            | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
-            | Self::Merged { .. } => None,
+            | Self::Merged { .. }
+            | Self::Steered { .. } => None,
         }
     }
 
@@ -288,6 +366,10 @@ impl Fact<'_> {
             | Self::Deleted { .. }
             | Self::CancelAsked { .. }
             | Self::Cancelled { .. }
+            | Self::Postponed { .. }
+            | Self::Expired { .. }
+            | Self::Unlocked { .. }
+            | Self::Steered { .. }
             | Self::Carried(_)
             | Self::Trimmed { .. }
             | Self::Merged { .. } => (&[], &[]),

@@ -1,6 +1,7 @@
 //! A job as it was accepted, and the states it can be in.
 
 mod accept;
+pub mod terms;
 
 use alloc::{string::String, vec::Vec};
 use core::{fmt, str::FromStr};
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::{id::JobId, retry::RetryPolicy, time::UnixMs};
 
 pub use accept::Bounds;
+pub(crate) use accept::check_name;
+pub use terms::{Digest, Named, OnConflict, Scope, Terms, Unique};
 
 /// A job's facts, fixed when it was accepted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +42,9 @@ pub struct Job {
     pub timeout_ms: Option<u64>,
     /// The job whose handler enqueued this one.
     pub parent: Option<JobId>,
+    /// What few jobs say besides.
+    #[serde(default, skip_serializing_if = "Terms::is_empty")]
+    pub terms: Terms,
 }
 
 /// A job someone wishes to enqueue, before it has an id. What is `None` is left to the handler and
@@ -66,6 +72,50 @@ pub struct NewJob {
     pub timeout_ms: Option<u64>,
     /// The job whose handler enqueues this one.
     pub parent: Option<JobId>,
+    /// Not to be begun from this instant on; without an end when neither the operator says.
+    #[serde(default)]
+    pub expires: Option<UnixMs>,
+    /// How long it may go on failing, in milliseconds from the first failure.
+    #[serde(default)]
+    pub retry_for_ms: Option<u64>,
+    /// What it must not be twice.
+    #[serde(default)]
+    pub unique: Option<NewUnique>,
+    /// The caller's name for this wish: told again, it gives the same job.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+    /// The group it takes turns and shares limits with.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// Words to find it by.
+    #[serde(default)]
+    pub tags: Vec<String>,
+}
+
+/// What a new job must not be twice.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NewUnique {
+    /// What its key is made of, beside its kind.
+    pub by: UniqueBy,
+    /// For how long from now on it stands in the way of others, in milliseconds; as long as its state
+    /// says when `None`.
+    pub period_ms: Option<u64>,
+    /// The states in which it does.
+    pub scope: Scope,
+    /// What becomes of it when another one stands in its way.
+    pub on_conflict: OnConflict,
+}
+
+/// What a unique job's key is made of, beside its kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum UniqueBy {
+    /// The whole payload.
+    #[default]
+    Payload,
+    /// These fields of a JSON payload; a dot goes into a field of a field.
+    Fields(Vec<String>),
+    /// A text that the caller gives.
+    Key(String),
 }
 
 /// What the operator and the handler say of a kind, for jobs that do not say it themselves.
@@ -79,6 +129,12 @@ pub struct KindDefaults {
     pub timeout_ms: Option<u64>,
     /// Media type of the payload.
     pub content_type: Option<String>,
+    /// How long after it is first due a job may still be begun, in milliseconds.
+    #[serde(default)]
+    pub max_age_ms: Option<u64>,
+    /// How long a job may go on failing, in milliseconds from its first failure.
+    #[serde(default)]
+    pub retry_for_ms: Option<u64>,
 }
 
 /// A handler's result.
@@ -112,11 +168,13 @@ pub enum State {
     Discarded,
     /// Out of attempts, or failed for good: it is in the dead letters.
     Dead,
+    /// It waited until it was too late to begin.
+    Expired,
 }
 
 impl State {
     /// Every state, in the order of a job's life.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Scheduled,
         Self::Available,
         Self::Running,
@@ -125,6 +183,7 @@ impl State {
         Self::Cancelled,
         Self::Discarded,
         Self::Dead,
+        Self::Expired,
     ];
 
     /// The state's name as users write it.
@@ -139,6 +198,7 @@ impl State {
             Self::Cancelled => "cancelled",
             Self::Discarded => "discarded",
             Self::Dead => "dead",
+            Self::Expired => "expired",
         }
     }
 
@@ -147,7 +207,7 @@ impl State {
     pub const fn is_final(self) -> bool {
         matches!(
             self,
-            Self::Completed | Self::Cancelled | Self::Discarded | Self::Dead
+            Self::Completed | Self::Cancelled | Self::Discarded | Self::Dead | Self::Expired
         )
     }
 }

@@ -1,5 +1,7 @@
 //! The state of every job, built from facts alone.
 
+mod entry;
+mod queues;
 mod unsound;
 
 use alloc::{
@@ -13,18 +15,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     cancel::Asked,
-    command::{Command, Rejected},
+    command::{Admission, Command, Rejected},
     cron, decide,
     event::{Event, RecordAt},
+    fact::Accepted,
     id::{JobId, Token},
     index::{Index, Names, Sorted},
     job::State,
     outcome::FailureKind,
     seen::Seen,
+    side::Sides,
     slot::Slot,
     time::{Now, UnixMs},
 };
 
+pub use queues::Standing;
 pub use unsound::{MissingRecords, Unsound};
 
 /// What the ledger knows of a job; the rest lies on disk at the places named here.
@@ -61,6 +66,16 @@ pub struct Entry {
     pub checkpoint: Option<RecordAt>,
     /// How the attempt that runs is asked to end, if it is.
     pub asked: Option<Asked>,
+    /// The group it takes turns and shares limits with.
+    pub group: Option<Arc<str>>,
+    /// From when on it is not to be begun, as long as that counts.
+    pub expires: Option<UnixMs>,
+    /// Whether it expires no more, because someone asked for it after it ended.
+    pub lifted: bool,
+    /// Whether it stands in nobody's way any more, because someone said so.
+    pub unlocked: bool,
+    /// When the first of its failed attempts ended, if that counts for how long it may go on failing.
+    pub failing_since: Option<UnixMs>,
 }
 
 /// The stored states.
@@ -86,12 +101,16 @@ pub enum Status {
     Discarded(UnixMs),
     /// In the dead letters.
     Dead(UnixMs),
+    /// Not begun before it was too late.
+    Expired(UnixMs),
 }
 
 /// The state of every job. Two ledgers are equal when every job, lease, count and order is.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger {
     pub(crate) entries: Sorted<JobId, Slot>,
+    /// What few jobs have besides.
+    pub(crate) sides: Sides,
     /// Where the latest checkpoint lies of the jobs that have one.
     pub(crate) checkpoints: BTreeMap<JobId, RecordAt>,
     /// How the running jobs are asked to end that are.
@@ -130,6 +149,7 @@ impl Status {
             Self::Cancelled(_) => State::Cancelled,
             Self::Discarded(_) => State::Discarded,
             Self::Dead(_) => State::Dead,
+            Self::Expired(_) => State::Expired,
         }
     }
 
@@ -139,7 +159,11 @@ impl Status {
         match *self {
             Self::Waiting { due, .. } => due,
             Self::Running { since } => since,
-            Self::Completed(at) | Self::Cancelled(at) | Self::Discarded(at) | Self::Dead(at) => at,
+            Self::Completed(at)
+            | Self::Cancelled(at)
+            | Self::Discarded(at)
+            | Self::Dead(at)
+            | Self::Expired(at) => at,
         }
     }
 }
@@ -160,34 +184,6 @@ impl PartialEq for Ledger {
             && (self.asked == other.asked && self.crons().eq(other.crons()))
             && entries(self) == entries(other)
             && self.index.same(&self.names, &other.index, &other.names)
-    }
-}
-
-impl Entry {
-    /// The state a person sees at `wall`. [`Ledger::state`] differs only after the clock was set
-    /// back: what was due once stays available there.
-    #[must_use]
-    pub fn state(&self, wall: UnixMs) -> State {
-        self.status.state(wall)
-    }
-
-    /// The number of the attempt that runs, from 1, if one does.
-    #[must_use]
-    pub fn running_attempt(&self) -> Option<u32> {
-        match self.status {
-            Status::Running { .. } => Some(self.attempts.saturating_add(1)),
-            Status::Waiting { .. }
-            | Status::Completed(_)
-            | Status::Cancelled(_)
-            | Status::Discarded(_)
-            | Status::Dead(_) => None,
-        }
-    }
-
-    /// The number of the attempt that runs, or of attempts used when none does.
-    #[must_use]
-    pub fn shown_attempt(&self) -> u32 {
-        self.running_attempt().unwrap_or(self.attempts)
     }
 }
 
@@ -233,7 +229,7 @@ impl Ledger {
         decide::decide(self, command, now, entropy)
     }
 
-    /// Whether a job with this id may be accepted: the rule of [`Command::Enqueue`], for whoever has
+    /// What becomes of a job that is to be accepted: the rule of [`Command::Enqueue`], for whoever has
     /// the job's record already.
     ///
     /// # Errors
@@ -245,13 +241,26 @@ impl Ledger {
         Ok(())
     }
 
-    /// Move what became due by `wall` among the claimable. Call before deciding a claim.
-    pub fn advance(&mut self, wall: UnixMs) {
-        for id in self.index.take_due(wall) {
+    /// What becomes of a job that is to be accepted: the rule of [`Command::Enqueue`], for whoever has
+    /// the job's record already.
+    ///
+    /// # Errors
+    /// Why it is not accepted.
+    pub fn admit(&self, job: &Accepted<'_>, now: Now) -> Result<Admission, Rejected> {
+        decide::admit(self, job, now)
+    }
+
+    /// Move what became due among the claimable, and open queues whose rate lets more begin. Call before
+    /// deciding a claim.
+    pub fn advance(&mut self, now: Now) {
+        for id in self.index.take_due(now.wall) {
             if let Some(slot) = self.entries.get(&id) {
-                self.index.admit(id, slot);
+                let beside = self.sides.of(id);
+                self.index
+                    .admit(id, slot, &beside, now.mono, &mut self.names);
             }
         }
+        self.index.open_until(now.mono, &mut self.names);
     }
 
     /// One job.
@@ -298,13 +307,16 @@ impl Ledger {
         let slot = self.entries.get(&id)?;
         let status = slot.status();
         Some(match status {
-            Status::Waiting { due, .. } if self.index.is_ready(id, slot, due) => State::Available,
+            Status::Waiting { .. } if self.index.is_ready(id, slot, &self.sides.of(id)) => {
+                State::Available
+            }
             Status::Waiting { .. }
             | Status::Running { .. }
             | Status::Completed(_)
             | Status::Cancelled(_)
             | Status::Discarded(_)
-            | Status::Dead(_) => status.state(wall),
+            | Status::Dead(_)
+            | Status::Expired(_) => status.state(wall),
         })
     }
 
@@ -419,6 +431,7 @@ mod tests {
         }
         assert!(ledger.is_empty() && ledger.asked.is_empty() && ledger.names.is_empty());
         assert!(ledger.traps.is_empty());
+        assert!(ledger.sides.is_empty() && ledger.index.locks.is_empty());
         assert_eq!(ledger.counts(UnixMs(600)), []);
         let mut empty = Ledger::default();
         (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);

@@ -23,23 +23,31 @@ pub mod ledger;
 pub mod letter;
 pub mod limits;
 pub mod outcome;
+pub mod queue;
 pub mod recover;
 pub mod retry;
 mod seen;
+mod side;
 mod slot;
 pub mod time;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
 pub use cancel::{Asked, Cancellation};
 pub use carried::Carried;
-pub use command::{Amend, ClaimRequest, Command, Rejected, Retention, Settlement};
+pub use command::{
+    Admission, Amend, ClaimRequest, Command, Rejected, Retention, Sameness, Settlement,
+};
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
 pub use id::{IdMint, JobId, Token};
-pub use job::{Bounds, Job, KindDefaults, NewJob, Output, State};
-pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Status, Unsound};
+pub use job::{
+    Bounds, Digest, Job, KindDefaults, Named, NewJob, NewUnique, OnConflict, Output, Scope, State,
+    Terms, Unique, UniqueBy,
+};
+pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Standing, Status, Unsound};
 pub use letter::Letter;
 pub use outcome::{Failure, FailureKind, Outcome, TrapKind, Waiting};
+pub use queue::{QueueLimits, QueueMode, QueueRule, QueueRules, Rate, Steering};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};
 pub use seen::Seen;
 pub use time::{Now, UnixMs};

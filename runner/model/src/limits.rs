@@ -13,6 +13,14 @@ pub const CHECKPOINT_BYTES: usize = 1 << 20;
 pub const HEADERS: usize = 64;
 /// Largest total of header keys and values, in bytes.
 pub const HEADER_BYTES: usize = 64 << 10;
+/// Most tags of one job.
+pub const TAGS: usize = 16;
+/// Longest tag, in bytes.
+pub const TAG_BYTES: usize = 64;
+/// Longest text of a unique job's key, or of an idempotency key, that is given by a caller, in bytes.
+pub const KEY_BYTES: usize = 1024;
+/// How much of a key's text is kept for people, in bytes.
+pub const KEY_SAYS_BYTES: usize = 200;
 /// Longest name of someone who calls a job off, in bytes.
 pub const CANCELLED_BY_BYTES: usize = 256;
 /// Longest reason of someone who calls a job off, in bytes.

@@ -5,6 +5,7 @@ use crate::{
     id::{JobId, Token},
     ledger::{Entry, Ledger, Status},
     outcome::FailureKind,
+    side::Side,
     slot::Slot,
 };
 
@@ -63,6 +64,7 @@ impl<'a> Seen<'a> {
     #[must_use]
     pub fn entry(&self) -> Entry {
         let slot = self.slot;
+        let beside = self.ledger.sides.of(self.id);
         Entry {
             kind: self.ledger.names.text(slot.kind).clone(),
             queue: self.ledger.names.text(slot.queue).clone(),
@@ -78,6 +80,13 @@ impl<'a> Seen<'a> {
             latest: slot.latest,
             checkpoint: self.ledger.checkpoints.get(&self.id).copied(),
             asked: self.ledger.asked.get(&self.id).copied(),
+            group: beside
+                .group
+                .map(|group| self.ledger.names.text(group).clone()),
+            expires: beside.side.and_then(Side::expires),
+            unlocked: beside.side.is_some_and(|side| side.unlocked),
+            lifted: beside.side.is_some_and(|side| side.lifted),
+            failing_since: beside.side.and_then(|side| side.failing_since),
         }
     }
 }

@@ -36,10 +36,11 @@ enum Stage {
     Cancelled,
     Discarded,
     Dead,
+    Expired,
 }
 
 impl Stage {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Waiting,
         Self::BackingOff,
         Self::Running,
@@ -47,6 +48,7 @@ impl Stage {
         Self::Cancelled,
         Self::Discarded,
         Self::Dead,
+        Self::Expired,
     ];
 }
 
@@ -112,6 +114,7 @@ impl Slot {
             Stage::Cancelled => Status::Cancelled(at),
             Stage::Discarded => Status::Discarded(at),
             Stage::Dead => Status::Dead(at),
+            Stage::Expired => Status::Expired(at),
         }
     }
 
@@ -125,6 +128,7 @@ impl Slot {
             Status::Cancelled(_) => Stage::Cancelled,
             Status::Discarded(_) => Stage::Discarded,
             Status::Dead(_) => Stage::Dead,
+            Status::Expired(_) => Stage::Expired,
         });
     }
 

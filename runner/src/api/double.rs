@@ -14,8 +14,8 @@ use std::{
 
 use sandhog_model::{
     Amend, Attempt, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId,
-    KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, Rejected, Settlement,
-    State, Token, TrapKind, UnixMs, cron::CronWish,
+    KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, QueueLimits, QueueMode,
+    QueueRules, Rejected, Settlement, State, Token, TrapKind, UnixMs, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -28,8 +28,8 @@ use crate::{
     store::{
         Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
         DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError,
-        StoreStats,
+        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
+        StoreError, StoreStats, UniqueRow,
     },
 };
 
@@ -215,8 +215,17 @@ impl Inspect for Double {
         let rows = queues.into_iter().map(|(queue, counts)| QueueRow {
             queue,
             counts: counts.into_iter().collect(),
+            mode: QueueMode::default(),
+            limits: QueueLimits::default(),
+            set: QueueLimits::default(),
+            weight: 1,
+            max_depth: None,
         });
         now(Ok(rows.collect()))
+    }
+
+    fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
+        now(Ok(paged(Vec::new(), &page)))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
@@ -362,6 +371,14 @@ impl Store for Double {
 
     fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
         now(Ok(self.purged(bounds, dry_run)))
+    }
+
+    fn steer(&self, _: Steer) -> Answer<'_, ()> {
+        now(Ok(()))
+    }
+
+    fn govern(&self, _: Arc<QueueRules>) -> Answer<'_, ()> {
+        now(Ok(()))
     }
 
     fn ready(&self) -> Arc<Notify> {

@@ -25,6 +25,10 @@ pub enum ErrorCode {
     Invalid,
     /// The job's state does not allow it.
     WrongState,
+    /// A job with the same unique key stands in its way.
+    Duplicate,
+    /// As many jobs wait in the queue as may, or it takes nothing in.
+    QueueFull,
     /// It is not what was meant any more; nothing changed.
     Changed,
     /// It needs a running runner, and this is none.
@@ -53,6 +57,8 @@ impl ErrorCode {
             Self::NotFound => "not-found",
             Self::Invalid => "invalid",
             Self::WrongState => "wrong-state",
+            Self::Duplicate => "duplicate",
+            Self::QueueFull => "queue-full",
             Self::Changed => "changed",
             Self::NoRunner => "no-runner",
             Self::Full => "full",
@@ -82,6 +88,8 @@ impl From<Rejected> for ApiError {
             Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) => ErrorCode::NotFound,
             Rejected::WrongState { .. } | Rejected::SlotDone { .. } => ErrorCode::WrongState,
             Rejected::IdTaken(_) | Rejected::Invalid(_) => ErrorCode::Invalid,
+            Rejected::Duplicate { .. } => ErrorCode::Duplicate,
+            Rejected::QueueFull { .. } | Rejected::QueueDraining { .. } => ErrorCode::QueueFull,
             // Only a worker's report is fenced, and none comes in through here.
             Rejected::Fenced { .. } => ErrorCode::WrongState,
         };

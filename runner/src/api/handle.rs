@@ -2,13 +2,15 @@
 
 mod cron;
 mod dead;
+mod identity;
 mod plugin;
+mod queue;
 mod waiting;
 
 use sandhog_model::{Amend, Attempt, Cancellation, JobId, LogLine, NewJob, Rejected, job::Bounds};
 
 use super::{
-    ApiError, AttemptLogs, Ctx, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, QueueView, Reply,
+    ApiError, AttemptLogs, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, Reply,
     Request, Response, RunnerStats, Stats,
 };
 use crate::store::{DeadWish, JobView, PageRequest};
@@ -53,7 +55,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         Request::Wait { id, timeout_ms } => waiting::wait(ctx, id, timeout_ms)
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
-        Request::Queues => queues(ctx).await,
+        Request::Queues => queue::list(ctx).await,
+        Request::Steer(steer) => queue::steer(ctx, steer).await,
+        Request::Unique { page } => queue::unique(ctx, page).await,
+        Request::Unlock { ids } => queue::unlock(ctx, ids).await,
         Request::Crons => cron::list(ctx).await,
         Request::ActOnCron { name, act } => cron::act(ctx, name, act).await,
         Request::Dead { filter, page } => dead::list(ctx, filter, page).await,
@@ -133,10 +138,10 @@ async fn enqueue(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
     let bounds = Bounds {
         payload_bytes: ctx.payload_bytes,
     };
-    let mut answers: Vec<Result<JobId, ApiError>> = Vec::with_capacity(jobs.len());
+    let mut answers: Vec<Result<Enqueued, ApiError>> = Vec::with_capacity(jobs.len());
     let mut accepted = Vec::new();
     let mut places = Vec::new();
-    for job in jobs {
+    for mut job in jobs {
         if job.payload.len() > ctx.payload_bytes {
             answers.push(Err(invalid(format!(
                 "a payload of {} bytes: allowed are {} (`limits.payload`)",
@@ -147,19 +152,40 @@ async fn enqueue(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
         }
         let defaults = (ctx.defaults)(&job.kind);
         let id = ctx.store.mint();
-        match job.accept_within(id, wall, &defaults, bounds) {
+        let (unique, key) = (job.unique.take(), job.idempotency_key.take());
+        let job = job.accept_within(id, wall, &defaults, bounds);
+        let named = job.map_err(ApiError::from).and_then(|mut job| {
+            let named = identity::name(&mut job, unique, key);
+            named.map(|()| job).map_err(invalid)
+        });
+        match named {
             Ok(job) => {
                 places.push(answers.len());
-                answers.push(Ok(id));
+                let existing = false;
+                answers.push(Ok(Enqueued { id, existing }));
                 accepted.push(job);
             }
-            Err(rejected) => answers.push(Err(rejected.into())),
+            Err(refused) => answers.push(Err(refused)),
         }
     }
     if !accepted.is_empty() {
         let stored = ctx.store.enqueue(accepted).await?;
         for (place, answer) in places.into_iter().zip(stored) {
-            answers[place] = answer.map_err(ApiError::from);
+            answers[place] = match answer {
+                Ok(id) => Ok(Enqueued {
+                    id,
+                    existing: false,
+                }),
+                Err(Rejected::Duplicate {
+                    holder,
+                    is_kept: true,
+                    ..
+                }) => Ok(Enqueued {
+                    id: holder,
+                    existing: true,
+                }),
+                Err(rejected) => Err(rejected.into()),
+            };
         }
     }
     Ok(Response::Enqueued(answers))
@@ -225,15 +251,6 @@ async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
         Ok(called_off.state)
     });
     Ok(Response::CalledOff(told.collect()))
-}
-
-async fn queues(ctx: &Ctx) -> Reply {
-    let mut views = Vec::new();
-    for row in ctx.store.queues().await? {
-        let reason = waiting::of_queue(ctx, &row).await?;
-        views.push(QueueView { row, reason });
-    }
-    Ok(Response::Queues(views))
 }
 
 async fn stats(ctx: &Ctx) -> Reply {

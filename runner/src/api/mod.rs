@@ -29,8 +29,8 @@ pub use frame::FRAME_BYTES;
 pub use handle::handle;
 pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS};
 pub use response::{
-    ActedOnCron, AttemptLogs, CronDoes, CronView, Plugins, Pong, QueueView, Response, RunnerStats,
-    Stats, Waited,
+    ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Plugins, Pong, QueueView, Response,
+    RunnerStats, Stats, Waited,
 };
 pub use serve::{BindError, Handle, Options, Server};
 

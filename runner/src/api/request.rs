@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     plugin::PluginAct,
-    store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest},
+    store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest, Steer},
 };
 
 /// Most jobs in one [`Request::Enqueue`].
@@ -98,6 +98,18 @@ pub enum Request {
         name: String,
         /// What to do.
         act: CronAct,
+    },
+    /// Say what a queue is to do, until someone says otherwise.
+    Steer(Steer),
+    /// Unique jobs that stand in the way of others, by key.
+    Unique {
+        /// Which part.
+        page: PageRequest,
+    },
+    /// Say that unique jobs stand in nobody's way any more. Each is answered for itself.
+    Unlock {
+        /// Which, at most 1000.
+        ids: Vec<JobId>,
     },
     /// Dead letters, newest first.
     Dead {

@@ -9,7 +9,7 @@ use crate::{
     plugin::{Catalog, PluginView, Progress},
     store::{
         DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
-        RawLetter, StoreStats,
+        RawLetter, StoreStats, UniqueRow,
     },
 };
 
@@ -60,7 +60,7 @@ pub enum Response {
     /// Who is there.
     Pong(Pong),
     /// One answer per job, in their order. Durable.
-    Enqueued(Vec<Result<JobId, ApiError>>),
+    Enqueued(Vec<Result<Enqueued, ApiError>>),
     /// One job. Of its attempts only the latest keeps its log lines.
     Job(Box<JobView>),
     /// Jobs.
@@ -80,6 +80,12 @@ pub enum Response {
     Crons(Vec<CronView>),
     /// The schedule as it is after that, and the job that was enqueued.
     ActedOnCron(Box<ActedOnCron>),
+    /// The queue does so from now on. Durable.
+    Steered,
+    /// Unique jobs.
+    Unique(Page<UniqueRow>),
+    /// One answer per job, in their order: whether it stood in the way of others. Durable.
+    Unlocked(Vec<Result<bool, ApiError>>),
     /// Dead letters.
     Dead(Page<DeadRow>),
     /// How many dead letters there are.
@@ -104,6 +110,16 @@ pub enum Response {
     Workers(Vec<WorkerRow>),
     /// Everything at a glance.
     Stats(Box<Stats>),
+}
+
+/// A job that was enqueued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Enqueued {
+    /// Its id.
+    pub id: JobId,
+    /// Whether it was there before: it stands for the one that was wished.
+    #[serde(default)]
+    pub existing: bool,
 }
 
 /// Who answers.

@@ -89,7 +89,7 @@ fn page() -> NewJob {
 fn enqueued(client: &mut Client, job: NewJob) -> JobId {
     let jobs = vec![job];
     match client.call(&Request::Enqueue { jobs }).unwrap() {
-        Response::Enqueued(answers) => answers.into_iter().next().unwrap().unwrap(),
+        Response::Enqueued(answers) => answers.into_iter().next().unwrap().unwrap().id,
         other => panic!("{other:?}"),
     }
 }

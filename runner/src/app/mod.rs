@@ -38,6 +38,7 @@ fn wal_options(config: &Config, command: &str) -> WalOptions {
             config::Keep::Forever => None,
         },
         max_ended: Some(config.store.max_completed),
+        queues: Arc::new(config.queue_rules()),
         lease_ms: config.runner.lease.as_millis() as u64,
         letters: LetterBounds {
             keep_ms: config.dead.keep.map(|keep| keep.as_millis() as u64),

@@ -23,6 +23,8 @@ impl Settings for Operator {
             queue: defaults.queue,
             timeout_ms: defaults.timeout_ms,
             retry: defaults.retry,
+            max_age_ms: defaults.max_age_ms,
+            retry_for_ms: defaults.retry_for_ms,
             limits,
             config: self.0.handler_config(kind),
         }

@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use sandhog_model::{JobId, State};
 
 use super::{
-    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, plugin::PluginCommand,
-    session::Format,
+    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, limit::LimitCommand,
+    plugin::PluginCommand, queue::QueueCommand, session::Format, unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -58,9 +58,15 @@ pub(super) enum Verb {
     /// Look at jobs
     #[command(subcommand)]
     Job(JobCommand),
-    /// Look at queues
+    /// Look at queues, and say what they are to do
     #[command(subcommand)]
     Queue(QueueCommand),
+    /// Look at the limits of queues, and set them
+    #[command(subcommand)]
+    Limit(LimitCommand),
+    /// Look at unique jobs, and let others past them
+    #[command(subcommand)]
+    Unique(UniqueCommand),
     /// Look at dead letters and bring them back
     #[command(subcommand)]
     Dead(DeadCommand),
@@ -162,19 +168,10 @@ pub(super) enum JobCommand {
     Cancel(CallOff),
     /// Call jobs off, and stop those that run at once
     Kill(CallOff),
-    /// Run a waiting job now, or a completed, discarded or cancelled one again
+    /// Run a waiting job now, or a completed, discarded, cancelled or expired one again
     Retry {
         /// Which
         id: JobId,
-    },
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum QueueCommand {
-    /// Queues with their jobs by state, and why jobs wait
-    Ls {
-        #[command(flatten)]
-        paging: Paging,
     },
 }
 

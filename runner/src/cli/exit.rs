@@ -44,6 +44,8 @@ impl Exit {
             ErrorCode::Invalid | ErrorCode::BadRequest | ErrorCode::TooLarge => Self::Usage,
             ErrorCode::NoRunner | ErrorCode::Stopping => Self::NoRunner,
             ErrorCode::WrongState
+            | ErrorCode::Duplicate
+            | ErrorCode::QueueFull
             | ErrorCode::Changed
             | ErrorCode::Full
             | ErrorCode::Busy

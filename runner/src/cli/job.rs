@@ -4,7 +4,7 @@ mod call_off;
 
 use std::fmt::Write as _;
 
-use sandhog_model::{Asked, Attempt, Failure, JobId, LogLevel, LogLine, State};
+use sandhog_model::{Asked, Attempt, Failure, JobId, LogLevel, LogLine, State, Terms};
 use serde_json::{Value, json};
 
 use super::{
@@ -146,6 +146,7 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     if let Some(parent) = row.parent {
         fields.push(("parent", parent.text()));
     }
+    terms(&mut fields, &job.terms);
     if let Some(output) = &view.output {
         fields.push((
             "result",
@@ -168,6 +169,31 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     let mut shown = text::fields(&fields);
     history(&mut shown, &view.attempts);
     shown
+}
+
+/// What few jobs say.
+fn terms(fields: &mut Vec<(&str, String)>, terms: &Terms) {
+    let now = wall();
+    if let Some(expires) = terms.expires {
+        fields.push(("expires", text::ago(expires, now)));
+    }
+    if let Some(ms) = terms.retry_for_ms {
+        fields.push(("retry for", text::span(ms)));
+    }
+    if let Some(group) = &terms.group {
+        fields.push(("group", text::cell(group)));
+    }
+    for tag in &terms.tags {
+        fields.push(("tag", text::cell(tag)));
+    }
+    if let Some(unique) = &terms.unique {
+        let says = text::cell(&unique.says);
+        let told = format!("{says}, while {}", unique.scope);
+        fields.push(("unique", told));
+    }
+    if let Some(named) = &terms.idempotency {
+        fields.push(("idempotency", text::cell(&named.says)));
+    }
 }
 
 fn payload(content_type: &str, bytes: usize) -> String {

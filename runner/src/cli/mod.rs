@@ -11,6 +11,7 @@ mod exit;
 mod file;
 mod interrupt;
 mod job;
+mod limit;
 mod log;
 #[cfg(test)]
 mod page;
@@ -23,6 +24,7 @@ mod settings;
 mod shapes;
 mod stats;
 mod text;
+mod unique;
 mod when;
 mod who;
 
@@ -179,6 +181,8 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Enqueue(args) => enqueue::run(session, *args),
         Verb::Job(command) => job::run(session, command),
         Verb::Queue(command) => queue::run(session, command),
+        Verb::Limit(command) => limit::run(session, command),
+        Verb::Unique(command) => unique::run(session, command),
         Verb::Dead(command) => dead::run(session, command),
         Verb::Cron(command) => cron::run(session, command),
         Verb::Plugin(command) => plugin::run(session, command),

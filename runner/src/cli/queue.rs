@@ -1,15 +1,21 @@
 //! `sandhog queue`.
 
-use sandhog_model::State;
+use clap::{Args, Subcommand};
+use sandhog_model::{QueueMode, State};
+use serde_json::json;
 
 use super::{
-    args::QueueCommand,
+    args::Paging,
     exit::{Exit, Fault, Outcome},
     job::more,
     session::{Session, ask},
     shapes, text,
+    who::this_user,
 };
-use crate::api::{QueueView, Request};
+use crate::{
+    api::{QueueView, Request, Response},
+    store::{QueueRow, Steer},
+};
 
 /// The states of the table, which has no room for all.
 const SHOWN: [State; 6] = [
@@ -21,16 +27,47 @@ const SHOWN: [State; 6] = [
     State::Dead,
 ];
 
+#[derive(Debug, Subcommand)]
+pub(super) enum QueueCommand {
+    /// Queues with their jobs by state, and why jobs wait
+    Ls {
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// Begin no job of these queues any more; they go on taking jobs in
+    ///
+    /// What runs goes on. It holds until `queue resume`, after a restart too.
+    Pause(Which),
+    /// Open queues again that were paused or drained
+    Resume(Which),
+    /// Take no job in any more; what is there goes on being run
+    ///
+    /// What a handler enqueues is part of its outcome, and still taken in. It holds until `queue resume`,
+    /// after a restart too.
+    Drain(Which),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Which {
+    /// Which
+    #[arg(required = true, value_name = "QUEUE")]
+    queues: Vec<String>,
+    /// Who says so, as the log will say [default: this user]
+    #[arg(long, value_name = "NAME")]
+    by: Option<String>,
+}
+
 pub(super) fn run(session: &mut Session<'_, '_>, command: QueueCommand) -> Outcome<Exit> {
-    let QueueCommand::Ls { paging } = command;
-    let from = match &paging.cursor {
-        // Queues come by name, so the name where the next page starts is the cursor.
-        Some(cursor) if cursor.is_empty() => return Err(Fault::usage("an empty cursor")),
-        cursor => cursor.clone().unwrap_or_default(),
-    };
-    let mut queues = ask!(session, Request::Queues, Queues);
-    queues.retain(|queue| queue.row.queue >= from);
-    let rest = queues.split_off(queues.len().min(usize::from(paging.limit)));
+    match command {
+        QueueCommand::Ls { paging } => list(session, &paging),
+        QueueCommand::Pause(which) => turn(session, which, QueueMode::Paused),
+        QueueCommand::Resume(which) => turn(session, which, QueueMode::Open),
+        QueueCommand::Drain(which) => turn(session, which, QueueMode::Draining),
+    }
+}
+
+fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
+    let (queues, next) = page(session, paging, |_| true)?;
     if session.is_json() {
         let rows = queues
             .iter()
@@ -39,15 +76,75 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: QueueCommand) -> Outco
     } else {
         session.say(&table(&queues))?;
     }
-    more(session, rest.first().map(|queue| queue.row.queue.as_str()));
+    more(session, next.as_deref());
     Ok(Exit::Done)
+}
+
+/// A page of the queues that are meant, and the name where the next page starts.
+pub(super) fn page(
+    session: &mut Session<'_, '_>,
+    paging: &Paging,
+    is_meant: impl Fn(&QueueView) -> bool,
+) -> Outcome<(Vec<QueueView>, Option<String>)> {
+    let from = match &paging.cursor {
+        // Queues come by name, so the name where the next page starts is the cursor.
+        Some(cursor) if cursor.is_empty() => return Err(Fault::usage("an empty cursor")),
+        cursor => cursor.clone().unwrap_or_default(),
+    };
+    let mut queues = ask!(session, Request::Queues, Queues);
+    queues.retain(|queue| queue.row.queue >= from && is_meant(queue));
+    let rest = queues.split_off(queues.len().min(usize::from(paging.limit)));
+    let next = rest.into_iter().next().map(|queue| queue.row.queue);
+    Ok((queues, next))
+}
+
+/// How many jobs of a queue run, and wait.
+pub(super) fn running_and_waiting(row: &QueueRow) -> [u64; 2] {
+    let sum = |states: &[State]| {
+        let counts = row.counts.iter().filter(|(one, _)| states.contains(one));
+        counts.map(|(_, count)| count).sum()
+    };
+    let waiting = [State::Scheduled, State::Available, State::Retryable];
+    [sum(&[State::Running]), sum(&waiting)]
+}
+
+/// Each queue for itself; the first that is refused ends it.
+fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome<Exit> {
+    let by = which.by.unwrap_or_else(this_user);
+    let mut done = Vec::new();
+    for queue in which.queues {
+        let wish = Steer {
+            queue: queue.clone(),
+            mode: Some(mode),
+            limits: None,
+            by: by.clone(),
+        };
+        steer(session, wish)?;
+        if session.is_json() {
+            done.push(json!({ "queue": queue, "mode": mode.name() }));
+        } else {
+            session.say(&format!("{queue} {}", mode.name()))?;
+        }
+    }
+    if session.is_json() {
+        session.json(&done.into())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Say what a queue is to do.
+pub(super) fn steer(session: &mut Session<'_, '_>, steer: Steer) -> Outcome<()> {
+    match session.call(Request::Steer(steer))? {
+        Response::Steered => Ok(()),
+        _ => Err(Fault::mismatch()),
+    }
 }
 
 fn table(queues: &[QueueView]) -> String {
     let mut header = vec!["QUEUE"];
     let names = SHOWN.map(|state| state.name().to_ascii_uppercase());
     header.extend(names.iter().map(String::as_str));
-    header.push("WAITS FOR");
+    header.extend(["MODE", "WAITS FOR"]);
     let numbers: Vec<usize> = (1..=SHOWN.len()).collect();
     text::table(
         &header,
@@ -59,6 +156,7 @@ fn table(queues: &[QueueView]) -> String {
             };
             let mut row = vec![queue.row.queue.clone()];
             row.extend(SHOWN.map(count));
+            row.push(queue.row.mode.name().to_owned());
             row.push(text::cell(queue.reason.as_deref().unwrap_or_default()));
             row
         }),

@@ -1,12 +1,14 @@
 //! The JSON of `-o json`. A shape only ever gains fields.
 
-use sandhog_model::{Attempt, Cancellation, Failure, Job, JobId, LogLine, Output};
+use sandhog_model::{
+    Attempt, Cancellation, Failure, Job, JobId, LogLine, Output, QueueLimits, Rate, Terms,
+};
 use serde_json::{Value, json};
 
 use super::{base64, when::rfc3339};
 use crate::{
     plugin::{Catalog, Held, Plugin, PluginView, Problem},
-    store::{FailureRow, JobRow, JobView, QueueRow},
+    store::{FailureRow, JobRow, JobView, QueueRow, UniqueRow},
 };
 
 /// A job in a list. A job on its own has these fields and more.
@@ -78,6 +80,7 @@ pub(super) fn accepted(value: &mut Value, job: &Job) {
     value["headers"] = json!(job.headers);
     value["backoff"] = job.retry.backoff.as_ref().map(ToString::to_string).into();
     value["attempt_timeout_ms"] = job.timeout_ms.into();
+    terms(value, &job.terms);
     bytes(value, "payload", &job.content_type, &job.payload);
 }
 
@@ -152,7 +155,60 @@ pub(super) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
         "queue": row.queue,
         "jobs": counts(&row.counts),
         "reason": reason,
+        "mode": row.mode.name(),
+        "weight": row.weight,
+        "max_depth": row.max_depth,
+        "limits": limits(&row.limits),
+        "set": limits(&row.set),
     })
+}
+
+/// The limits of a queue; null where there is none.
+pub(super) fn limits(limits: &QueueLimits) -> Value {
+    let text = |rate: Option<Rate>| rate.map(|rate| rate.to_string());
+    json!({
+        "concurrency": limits.concurrency,
+        "rate": text(limits.rate),
+        "group_concurrency": limits.group_concurrency,
+        "group_rate": text(limits.group_rate),
+    })
+}
+
+/// A unique job that stands in the way of others.
+pub(super) fn unique(row: &UniqueRow) -> Value {
+    let unique = row.unique.as_ref();
+    json!({
+        "key": row.key,
+        "id": row.id,
+        "kind": row.kind,
+        "state": row.state,
+        "until": row.until.map(rfc3339),
+        "says": unique.map(|unique| &unique.says),
+        "while": unique.map(|unique| unique.scope),
+        "on_conflict": unique.map(|unique| unique.on_conflict),
+    })
+}
+
+/// What few jobs say, into the object of a job.
+fn terms(value: &mut Value, terms: &Terms) {
+    value["expires"] = terms.expires.map(rfc3339).into();
+    value["retry_for_ms"] = terms.retry_for_ms.into();
+    value["group"] = terms.group.clone().into();
+    value["tags"] = terms.tags.clone().into();
+    value["unique"] = match &terms.unique {
+        Some(unique) => json!({
+            "key": unique.key,
+            "says": unique.says,
+            "while": unique.scope,
+            "until": unique.until.map(rfc3339),
+            "on_conflict": unique.on_conflict,
+        }),
+        None => Value::Null,
+    };
+    value["idempotency_key"] = match &terms.idempotency {
+        Some(named) => named.says.clone().into(),
+        None => Value::Null,
+    };
 }
 
 /// Jobs by state, states without jobs as 0.
@@ -255,8 +311,8 @@ pub(super) fn problem(problem: &Problem) -> Value {
 }
 
 /// The answer of an enqueue.
-pub(super) fn enqueued(id: JobId) -> Value {
-    json!({ "id": id })
+pub(super) fn enqueued(id: JobId, existing: bool) -> Value {
+    json!({ "id": id, "existing": existing })
 }
 
 #[cfg(test)]

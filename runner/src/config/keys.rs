@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{
     Config, KindSettings,
     capabilities::CAPABILITY_KEYS,
+    queue::ORDER,
     value::{Form, Setting, Value},
 };
 
@@ -218,6 +219,7 @@ pub(super) const TABLES: &[Table] = &[
         ],
     },
     plugins::TABLE,
+    ORDER,
     Table {
         name: "limits",
         says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",
@@ -347,6 +349,20 @@ pub(super) const KIND: Named<KindSettings> = Named {
             "backoff",
             Form::Backoff,
             "The wait between attempts."
+        ),
+        key!(
+            KindSettings,
+            retry_for,
+            "retry_for",
+            span(1, 10 * YEAR),
+            "How long a job may go on failing, from the end of its first failed attempt: one that would be tried again later than that is dead. Settled when a job is enqueued; it may say it itself (`--retry-for`)."
+        ),
+        key!(
+            KindSettings,
+            max_age,
+            "max_age",
+            span(1, 10 * YEAR),
+            "How long after it is first due a job may still be begun: one that waits longer expires. Settled when a job is enqueued; it may say an instant itself (`--expires-in`, `--expires-at`)."
         ),
         key!(
             KindSettings,

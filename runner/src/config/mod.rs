@@ -7,6 +7,7 @@ mod cron;
 mod error;
 mod keys;
 mod page;
+mod queue;
 mod read;
 mod value;
 
@@ -20,6 +21,7 @@ pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
+pub use queue::{QueueOrder, QueueSettings};
 pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
 
 /// Every setting, checked.
@@ -39,6 +41,10 @@ pub struct Config {
     pub limits: LimitSettings,
     /// `[kind.NAME]`, by name.
     pub kinds: BTreeMap<String, KindSettings>,
+    /// `[queues]`.
+    pub order: QueueOrder,
+    /// `[queue.NAME]`, by name.
+    pub queues: BTreeMap<String, QueueSettings>,
     /// `[cron.NAME]`, by name.
     pub cron: BTreeMap<String, CronSettings>,
     /// `[capabilities]`.
@@ -188,6 +194,10 @@ pub struct KindSettings {
     pub trap_attempts: Option<u32>,
     /// The wait between attempts.
     pub backoff: Option<Backoff>,
+    /// How long a job may go on failing.
+    pub retry_for: Option<Duration>,
+    /// How long after it is first due a job may still be begun.
+    pub max_age: Option<Duration>,
     /// Keys and values the handler can read.
     pub config: Arc<BTreeMap<String, String>>,
 }
@@ -246,6 +256,8 @@ impl Default for Config {
                 checkpoint: limits.checkpoint,
             },
             kinds: BTreeMap::new(),
+            order: QueueOrder::default(),
+            queues: BTreeMap::new(),
             cron: BTreeMap::new(),
             capabilities: Ceiling::default_values(),
             ca_file: None,
@@ -294,6 +306,8 @@ impl Config {
             },
             timeout_ms: own.timeout.map(|timeout| timeout.as_millis() as u64),
             content_type: None,
+            max_age_ms: own.max_age.map(|age| age.as_millis() as u64),
+            retry_for_ms: own.retry_for.map(|span| span.as_millis() as u64),
         }
     }
 

@@ -3,10 +3,11 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use super::{
-    Config, CronSettings,
+    Config, CronSettings, QueueSettings,
     capabilities::{PLUGINS, SECRETS},
     cron::CRON,
     keys::{KIND, Key, Named, TABLES},
+    queue::QUEUE,
     value::{Value, quote},
 };
 
@@ -18,6 +19,7 @@ pub fn show(config: &Config) -> String {
         section(&mut text, table.name, table.keys, config);
     }
     named(&mut text, &KIND, &config.kinds);
+    named(&mut text, &QUEUE, &config.queues);
     named(&mut text, &CRON, &config.cron);
     named(&mut text, &PLUGINS, &config.plugin);
     named(&mut text, &SECRETS, &config.secrets);
@@ -98,6 +100,12 @@ pub fn page() -> String {
     let _ = write!(text, "\n## `[kind.NAME]`\n\n{}\n", KIND.says);
     rows(&mut text, KIND.keys, |_| "left open".into());
     text.push_str(BACKOFFS);
+    let _ = write!(text, "\n## `[queue.NAME]`\n\n{}\n", QUEUE.says);
+    let defaults = QueueSettings::default();
+    rows(&mut text, QUEUE.keys, |key| match (key.get)(&defaults) {
+        None => "none".into(),
+        value => default_cell(value, key),
+    });
     let _ = write!(text, "\n## `[cron.NAME]`\n\n{}\n", CRON.says);
     let defaults = CronSettings::default();
     rows(&mut text, CRON.keys, |key| {

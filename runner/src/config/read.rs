@@ -18,6 +18,7 @@ use super::{
     capabilities::{PLUGINS, SECRETS},
     cron::{CRON, CronSettings},
     keys::{KIND, Key, Named, TABLES},
+    queue::QUEUE,
     value::{Form, Value, is_name, quote},
 };
 
@@ -25,7 +26,7 @@ use super::{
 pub const DEFAULT_FILE: &str = "sandhog.toml";
 
 /// What holds tables with names.
-const NAMED: [&str; 4] = [KIND.name, CRON.name, PLUGINS.name, SECRETS.name];
+const NAMED: [&str; 5] = [KIND.name, QUEUE.name, CRON.name, PLUGINS.name, SECRETS.name];
 
 /// What flags say; they win over the environment, which wins over the file.
 #[derive(Debug, Clone, Default)]
@@ -171,7 +172,8 @@ impl Reader<'_> {
 
     fn root(&mut self, config: &mut Config, root: &DeTable<'_>) {
         for (name, value) in root {
-            let known = TABLES.iter().find(|table| table.name == name.get_ref());
+            let of = name.get_ref().as_ref();
+            let known = TABLES.iter().find(|table| table.name == of);
             let Some(inner) = value.get_ref().as_table() else {
                 self.stray((name, value));
                 continue;
@@ -182,12 +184,11 @@ impl Reader<'_> {
                         self.entry(config, table.keys, &format!("{}.", table.name), entry);
                     }
                 }
-                None if name.get_ref() == KIND.name => self.named(&KIND, &mut config.kinds, inner),
-                None if name.get_ref() == CRON.name => self.named(&CRON, &mut config.cron, inner),
-                None if name.get_ref() == PLUGINS.name => {
-                    self.named(&PLUGINS, &mut config.plugin, inner);
-                }
-                None if name.get_ref() == SECRETS.name => self.secrets(config, inner),
+                None if of == KIND.name => self.named(&KIND, &mut config.kinds, inner),
+                None if of == QUEUE.name => self.named(&QUEUE, &mut config.queues, inner),
+                None if of == CRON.name => self.named(&CRON, &mut config.cron, inner),
+                None if of == PLUGINS.name => self.named(&PLUGINS, &mut config.plugin, inner),
+                None if of == SECRETS.name => self.secrets(config, inner),
                 None => {
                     let tables = TABLES.iter().map(|table| table.name).chain(NAMED);
                     let why = unknown(

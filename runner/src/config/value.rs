@@ -8,7 +8,7 @@ use std::{
 };
 
 use sandhog_cron::{Schedule, Zone};
-use sandhog_model::Backoff;
+use sandhog_model::{Backoff, Rate};
 
 use super::{Durability, Keep, LogFormat};
 use crate::plugin::{Network, OriginPattern, exact_bytes, parse_size};
@@ -68,6 +68,7 @@ pub(super) enum Form {
     Cron,
     Zone,
     Backoff,
+    Rate,
     Pairs,
     List(Item),
     Flag,
@@ -82,6 +83,8 @@ pub(super) enum Item {
     Folder,
     /// A name, or `*` for every one.
     Name,
+    /// The name of a queue.
+    Queue,
 }
 
 impl Item {
@@ -93,6 +96,7 @@ impl Item {
             Self::Network => "a list of networks, such as [\"10.0.0.0/8\", \"127.0.0.1\"]",
             Self::Folder => "a list of absolute paths",
             Self::Name => "a list of names, or [\"*\"] for all",
+            Self::Queue => "a list of queues, such as [\"critical\", \"default\"]",
         }
     }
 
@@ -104,7 +108,8 @@ impl Item {
             Self::Folder if Path::new(text).is_absolute() => Ok(()),
             Self::Folder => Err(format!("{text:?} is no absolute path")),
             Self::Name if text == "*" || is_name(text) => Ok(()),
-            Self::Name => Err(format!("{text:?} is no name")),
+            Self::Queue if is_name(text) => Ok(()),
+            Self::Name | Self::Queue => Err(format!("{text:?} is no name")),
         }
     }
 }
@@ -144,6 +149,9 @@ impl Form {
                 "the name of a zone of the IANA database in quotes, such as \"Europe/Paris\"".into()
             }
             Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
+            Self::Rate => {
+                "a rate in quotes, such as \"100/1m\" or \"100/1m burst 10\"; 1 to 1000000 in 1 ms to 31 days".into()
+            }
             Self::Pairs => "a table of strings, such as { key = \"value\" }".into(),
             Self::List(item) => item.allowed().into(),
             Self::Flag => "true or false".into(),
@@ -187,6 +195,10 @@ impl Form {
                 .parse()
                 .map(Value::Backoff)
                 .map_err(|why| format!("is {text:?}: {why}")),
+            Self::Rate => text
+                .parse::<Rate>()
+                .map(|rate| Value::Word(rate.to_string()))
+                .map_err(|why| format!("is refused: {why}")),
             Self::Pairs => Err(format!("is the text {text:?}, not a table")),
             Self::List(_) => Err(format!("is the text {text:?}, not a list")),
             Self::Flag => Err(format!("is the text {text:?}")),
@@ -217,6 +229,7 @@ impl Form {
             | Self::Cron
             | Self::Zone
             | Self::Backoff
+            | Self::Rate
             | Self::Pairs
             | Self::List(_)
             | Self::Flag => Err(format!("is the number {number}")),

@@ -57,5 +57,8 @@ pub fn complete(settings: &dyn Settings, catalog: &Catalog, mut job: Job) -> Job
         job.content_type = defaults.content_type.unwrap_or_default();
     }
     job.retry = job.retry.or(defaults.retry);
+    let max_age = defaults.max_age_ms.map(|ms| job.due.plus(ms));
+    job.terms.expires = job.terms.expires.or(max_age);
+    job.terms.retry_for_ms = job.terms.retry_for_ms.or(defaults.retry_for_ms);
     job
 }

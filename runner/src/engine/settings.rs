@@ -16,6 +16,10 @@ pub struct KindRule {
     pub timeout_ms: Option<u64>,
     /// The retries.
     pub retry: RetryPolicy,
+    /// How long after it is first due a job may still be begun, in milliseconds.
+    pub max_age_ms: Option<u64>,
+    /// How long a job may go on failing, in milliseconds.
+    pub retry_for_ms: Option<u64>,
     /// What an attempt may use; its wall time is the default when nobody names one.
     pub limits: Limits,
     /// What the handler reads through its `config` interface.
@@ -43,6 +47,8 @@ pub fn door_defaults(settings: &dyn Settings, catalog: &Catalog, kind: &str) -> 
         },
         timeout_ms: None,
         content_type: info.content_type,
+        max_age_ms: rule.max_age_ms,
+        retry_for_ms: rule.retry_for_ms,
     }
 }
 

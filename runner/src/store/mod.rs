@@ -14,8 +14,8 @@ pub mod wal;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Rejected, Settlement, State, Token,
-    UnixMs,
+    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, QueueRules, Rejected, Settlement, State,
+    Token, UnixMs,
     cron::{CronState, CronWish},
 };
 use tokio::sync::{Notify, broadcast};
@@ -26,8 +26,8 @@ pub use dead::{
 };
 pub use error::StoreError;
 pub use view::{
-    Amended, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow,
-    StoreStats,
+    Amended, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, Steer,
+    StoreStats, UniqueRow,
 };
 
 /// An answer that comes once what it says is durable.
@@ -88,7 +88,8 @@ pub trait Store: Inspect {
     fn mint(&self) -> JobId;
     /// Accept jobs, each or a refusal in its place. Durable when answered.
     fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>>;
-    /// Lease due jobs of the kinds served: higher priority first, then the earlier due.
+    /// Lease due jobs of the kinds served: from the queues by their weights, and of a queue those of higher
+    /// priority first, then of the group whose turn it is, then the earlier due.
     fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed>;
     /// Keep bytes for the next attempt. Durable when answered.
     fn checkpoint(&self, id: JobId, token: Token, bytes: Vec<u8>) -> Answer<'_, ()>;
@@ -121,6 +122,10 @@ pub trait Store: Inspect {
     ) -> Answer<'_, Vec<Result<Imported, Rejected>>>;
     /// Delete the letters that bounds are against, at most 1000 at once, or only name them.
     fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged>;
+    /// Say what a queue is to do, until someone says otherwise. Durable when answered.
+    fn steer(&self, steer: Steer) -> Answer<'_, ()>;
+    /// Follow these rules for queues from now on.
+    fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()>;
     /// Told when jobs may have become claimable.
     fn ready(&self) -> Arc<Notify>;
     /// Resolves when the store takes nothing more: the reason.
@@ -139,6 +144,8 @@ pub trait Inspect: Send + Sync + 'static {
     fn queues(&self) -> Answer<'_, Vec<QueueRow>>;
     /// Schedules by name, as far as the log knows them.
     fn crons(&self) -> Answer<'_, Vec<CronRow>>;
+    /// Unique jobs that stand in the way of others, by key, from a cursor on.
+    fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>>;
     /// Dead letters, newest first.
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
     /// How many dead letters there are, from a cursor on.

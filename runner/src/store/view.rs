@@ -1,8 +1,8 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
 use sandhog_model::{
-    Attempt, Cancellation, Failure, FailureKind, Job, JobId, Output, Rejected, State, Status,
-    UnixMs, cron::CronState,
+    Attempt, Cancellation, Digest, Failure, FailureKind, Job, JobId, Output, QueueLimits,
+    QueueMode, Rejected, State, Status, Unique, UnixMs, cron::CronState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -135,6 +135,51 @@ pub struct QueueRow {
     pub queue: String,
     /// Jobs in each state, states without jobs left out.
     pub counts: Vec<(State, u64)>,
+    /// What it does with jobs.
+    #[serde(default)]
+    pub mode: QueueMode,
+    /// The limits that count.
+    #[serde(default)]
+    pub limits: QueueLimits,
+    /// Those of them that people set.
+    #[serde(default)]
+    pub set: QueueLimits,
+    /// Its share beside other queues.
+    #[serde(default)]
+    pub weight: u32,
+    /// Jobs that may wait in it.
+    #[serde(default)]
+    pub max_depth: Option<u64>,
+}
+
+/// What a queue is to do. What is `None` stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steer {
+    /// The queue.
+    pub queue: String,
+    /// What it does with jobs.
+    pub mode: Option<QueueMode>,
+    /// Its limits, all of them; without one the operator's settings count again.
+    pub limits: Option<QueueLimits>,
+    /// Who says so, as they call themselves.
+    pub by: String,
+}
+
+/// A unique job that stands in the way of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UniqueRow {
+    /// The key.
+    pub key: Digest,
+    /// The job.
+    pub id: JobId,
+    /// Its kind.
+    pub kind: String,
+    /// Its state.
+    pub state: State,
+    /// From when on it does not stand in the way, whatever its state.
+    pub until: Option<UnixMs>,
+    /// The states in which it stands in the way, and the key's text.
+    pub unique: Option<Unique>,
 }
 
 /// The store at a glance.

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use crate::{
     event::RecordAt,
     id::{JobId, Token},
+    job::Digest,
     time::UnixMs,
 };
 
@@ -49,6 +50,11 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
+    pub(super) fn u16(&mut self) -> Result<u16, Lost> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    #[inline]
     pub(super) fn i16(&mut self) -> Result<i16, Lost> {
         self.array().map(i16::from_le_bytes)
     }
@@ -59,13 +65,18 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn u64(&mut self) -> Result<u64, Lost> {
+    pub(super) fn u64(&mut self) -> Result<u64, Lost> {
         self.array().map(u64::from_le_bytes)
     }
 
     #[inline]
     pub(super) fn id(&mut self) -> Result<JobId, Lost> {
         self.array().map(u128::from_le_bytes).map(JobId)
+    }
+
+    #[inline]
+    pub(super) fn digest(&mut self) -> Result<Digest, Lost> {
+        self.array().map(u128::from_le_bytes).map(Digest)
     }
 
     #[inline]

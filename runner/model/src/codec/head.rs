@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 16 |
+//! | 0 | 1 | what kind of fact it is, 1 to 23 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -18,7 +18,9 @@ use super::{
     parts::{
         SHORTEST_JOB, UNKNOWN, asked, carried, cron_state, ended, follows, job, put_asked,
         put_buried, put_carried, put_cron_state, put_ended, put_follows, put_job, put_maybe_id,
+        put_sole_job, sole_job,
     },
+    terms::{put_steering, put_terms_of, steering, take_terms_of},
 };
 use crate::{
     cancel::Asked,
@@ -46,6 +48,10 @@ const CANCEL_ASKED: u8 = 13;
 const CANCELLED: u8 = 14;
 const CRON: u8 = 15;
 const CRON_FORGOTTEN: u8 = 16;
+const POSTPONED: u8 = 20;
+const EXPIRED: u8 = 21;
+const STEERED: u8 = 22;
+const UNLOCKED: u8 = 23;
 
 const ID_BYTES: usize = 16;
 
@@ -83,14 +89,14 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         false => None,
     };
     let fact = match kind {
-        ENQUEUED => Fact::Enqueued(job(&mut head)?),
+        ENQUEUED => Fact::Enqueued(sole_job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
         CRON => Fact::Cron {
             at: head.instant()?,
             name: head.text()?,
             state: Cow::Owned(cron_state(&mut head)?),
-            job: head.maybe(job)?,
+            job: head.maybe(sole_job)?,
         },
         CRON_FORGOTTEN => Fact::CronForgotten {
             at: head.instant()?,
@@ -110,6 +116,12 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
             at: head.instant()?,
             last_token: head.token()?,
             log: head.text()?,
+        },
+        STEERED => Fact::Steered {
+            at: head.instant()?,
+            queue: head.text()?,
+            by: head.text()?,
+            to: steering(&mut head)?,
         },
         _ => step(kind, &mut head)?,
     };
@@ -137,13 +149,17 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Merged { .. } => MERGED,
         Fact::CancelAsked { .. } => CANCEL_ASKED,
         Fact::Cancelled { .. } => CANCELLED,
+        Fact::Postponed { .. } => POSTPONED,
+        Fact::Expired { .. } => EXPIRED,
+        Fact::Steered { .. } => STEERED,
+        Fact::Unlocked { .. } => UNLOCKED,
     }
 }
 
 fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     let id = |out: &mut Vec<u8>, id: JobId| out.extend_from_slice(&id.0.to_le_bytes());
     match *fact {
-        Fact::Enqueued(ref job) => put_job(job, out)?,
+        Fact::Enqueued(ref job) => put_sole_job(job, out)?,
         Fact::Carried(ref anew) => put_carried(anew, out)?,
         Fact::Leased { id: job, token, at } | Fact::Checkpointed { id: job, token, at } => {
             id(out, job);
@@ -177,7 +193,20 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             put_numbers(out, &[at.0]);
             out.push(u8::from(from_dead));
         }
-        Fact::Hastened { id, at } | Fact::Deleted { id, at } => put_step(id, None, at, out),
+        Fact::Hastened { id, at }
+        | Fact::Deleted { id, at }
+        | Fact::Expired { id, at }
+        | Fact::Unlocked { id, at } => put_step(id, None, at, out),
+        Fact::Postponed { id, at, due } => {
+            put_step(id, None, at, out);
+            put_numbers(out, &[due.0]);
+        }
+        Fact::Steered { queue, at, by, to } => {
+            put_numbers(out, &[at.0]);
+            put_text(out, queue)?;
+            put_text(out, by)?;
+            put_steering(to, out);
+        }
         Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
         Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
         Fact::Cron { .. } | Fact::CronForgotten { .. } => put_cron(fact, out)?,
@@ -229,7 +258,7 @@ fn put_cron(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             put_text(out, name)?;
             put_cron_state(state, out)?;
             out.push(u8::from(job.is_some()));
-            job.iter().try_for_each(|job| put_job(job, out))
+            job.iter().try_for_each(|job| put_sole_job(job, out))
         }
         Fact::CronForgotten { name, at } => {
             put_numbers(out, &[at.0]);
@@ -258,7 +287,17 @@ fn put_off(id: JobId, token: Option<Token>, at: UnixMs, how: Asked, out: &mut Ve
 fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
     if !matches!(
         kind,
-        LEASED | CHECKPOINTED | LOST | REQUEUED | HASTENED | DELETED | CANCEL_ASKED | CANCELLED
+        LEASED
+            | CHECKPOINTED
+            | LOST
+            | REQUEUED
+            | HASTENED
+            | DELETED
+            | CANCEL_ASKED
+            | CANCELLED
+            | POSTPONED
+            | EXPIRED
+            | UNLOCKED
     ) {
         return Err(UNKNOWN);
     }
@@ -285,10 +324,6 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
             at: head.instant()?,
             from_dead: head.flag()?,
         },
-        HASTENED => Fact::Hastened {
-            id,
-            at: head.instant()?,
-        },
         CANCEL_ASKED => Fact::CancelAsked {
             id,
             token: head.token()?,
@@ -300,19 +335,38 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
             at: head.instant()?,
             how: asked(head)?.ok_or(UNKNOWN)?,
         },
-        _ => Fact::Deleted {
-            id,
-            at: head.instant()?,
-        },
+        _ => short_step(kind, id, head.instant()?, head)?,
+    })
+}
+
+/// The facts that say little more than when.
+fn short_step<'a>(
+    kind: u8,
+    id: JobId,
+    at: UnixMs,
+    head: &mut Fields<'a>,
+) -> Result<Fact<'a>, Lost> {
+    Ok(match kind {
+        HASTENED => Fact::Hastened { id, at },
+        EXPIRED => Fact::Expired { id, at },
+        UNLOCKED => Fact::Unlocked { id, at },
+        POSTPONED => {
+            let due = head.instant()?;
+            Fact::Postponed { id, at, due }
+        }
+        _ => Fact::Deleted { id, at },
     })
 }
 
 fn settled<'a>(head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
+    let (id, attempt, follows) = (head.id()?, ended(head)?, follows(head)?);
+    let mut children = head.list(SHORTEST_JOB, job)?;
+    take_terms_of(&mut children, head)?;
     Ok(Fact::Settled {
-        id: head.id()?,
-        attempt: ended(head)?,
-        follows: follows(head)?,
-        children: head.list(SHORTEST_JOB, job)?,
+        id,
+        attempt,
+        follows,
+        children,
     })
 }
 
@@ -325,5 +379,6 @@ fn put_settled(
     put_ended(attempt, out)?;
     put_follows(follows, out);
     put_count(out, children.len())?;
-    children.iter().try_for_each(|child| put_job(child, out))
+    children.iter().try_for_each(|child| put_job(child, out))?;
+    put_terms_of(children, out)
 }

@@ -11,6 +11,7 @@ mod parts;
 pub mod record;
 mod rest;
 pub mod segment;
+mod terms;
 
 pub use frame::{Decoded, FRAME_HEADER_BYTES, FrameHead, Seal, TooLong};
 pub use record::{BadRecord, Reading, decode_record, decode_slim, encode_job, encode_record};

@@ -5,11 +5,12 @@ use alloc::vec::Vec;
 use super::{
     fields::{Fields, Lost, put_count, put_text},
     record::read,
+    terms::{put_extras, put_terms, take_extras, take_terms},
 };
 use crate::{
     cancel::Asked,
     cron::CronState,
-    fact::{Accepted, Anew, Ended, Follows},
+    fact::{Accepted, Anew, Ended, Follows, SlimTerms},
     id::JobId,
     ledger::Status,
     outcome::FailureKind,
@@ -43,6 +44,7 @@ pub(super) fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
         max_attempts: Some(head.u32()?).filter(|attempts| *attempts > 0),
         kind: head.text()?,
         queue: head.text()?,
+        terms: SlimTerms::default(),
     })
 }
 
@@ -61,6 +63,19 @@ pub(super) fn cron_state(head: &mut Fields<'_>) -> Result<CronState, Lost> {
     let length = head.u32()?;
     let bytes = head.bytes(length as usize)?;
     read(bytes).map_err(|_| Lost("a schedule that cannot be read"))
+}
+
+/// The one job of a head, and at its end what few jobs say.
+pub(super) fn put_sole_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+    put_job(job, out)?;
+    put_terms(&job.terms, out)
+}
+
+#[inline]
+pub(super) fn sole_job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
+    let job = job(head)?;
+    let terms = take_terms(head)?;
+    Ok(Accepted { terms, ..job })
 }
 
 pub(super) fn put_buried(buried: Option<&Ended>, out: &mut Vec<u8>) -> Result<(), Lost> {
@@ -147,6 +162,7 @@ pub(super) fn put_carried(anew: &Anew<'_>, out: &mut Vec<u8>) -> Result<(), Lost
         Status::Cancelled(_) => 5,
         Status::Discarded(_) => 6,
         Status::Dead(_) => 7,
+        Status::Expired(_) => 8,
     });
     out.extend_from_slice(&anew.status.at().0.to_le_bytes());
     out.extend_from_slice(&anew.attempts.to_le_bytes());
@@ -156,14 +172,14 @@ pub(super) fn put_carried(anew: &Anew<'_>, out: &mut Vec<u8>) -> Result<(), Lost
     out.push(u8::from(anew.checkpoint));
     put_asked(anew.asked, out);
     out.extend_from_slice(&anew.traps.to_le_bytes());
-    Ok(())
+    put_extras(anew, out)
 }
 
 pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
     let (job, at) = (job(head)?, head.instant()?);
     let (stage, instant) = (head.u8()?, head.instant()?);
     let due = instant;
-    Ok(Anew {
+    let mut anew = Anew {
         job,
         at,
         status: match stage {
@@ -177,6 +193,7 @@ pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
             5 => Status::Cancelled(instant),
             6 => Status::Discarded(instant),
             7 => Status::Dead(instant),
+            8 => Status::Expired(instant),
             _ => return Err(UNKNOWN),
         },
         attempts: head.u32()?,
@@ -194,7 +211,12 @@ pub(super) fn carried<'a>(head: &mut Fields<'a>) -> Result<Anew<'a>, Lost> {
             true => 0,
             false => head.u32()?,
         },
-    })
+        lifted: false,
+        unlocked: false,
+        failing_since: None,
+    };
+    take_extras(&mut anew, head)?;
+    Ok(anew)
 }
 
 pub(super) fn put_asked(asked: Option<Asked>, out: &mut Vec<u8>) {

@@ -19,8 +19,9 @@ use crate::{
     cron::CronState,
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
-    id::JobId,
-    job::{Job, Output},
+    id::{JobId, Token},
+    job::{Job, Named, Output, Terms, Unique},
+    queue::Steering,
     retry::{Backoff, RetryPolicy},
     time::UnixMs,
 };
@@ -49,6 +50,18 @@ pub(super) struct JobRest<'a> {
     backoff: Option<Cow<'a, Backoff>>,
     timeout_ms: Option<u64>,
     parent: Option<JobId>,
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    more: Option<Box<MoreRest<'a>>>,
+}
+
+/// What few jobs say, without what the head has.
+#[derive(Serialize, Deserialize)]
+struct MoreRest<'a> {
+    tags: Cow<'a, [String]>,
+    #[serde(borrow)]
+    unique: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    idempotency: Option<Cow<'a, str>>,
 }
 
 /// An attempt's end. Of the attempt and the verdict the head repeats what the ledger needs.
@@ -118,6 +131,10 @@ impl<'a> From<&'a Event> for Rest<'a> {
             | Event::Requeued { .. }
             | Event::Hastened { .. }
             | Event::Deleted { .. }
+            | Event::Postponed { .. }
+            | Event::Expired { .. }
+            | Event::Unlocked { .. }
+            | Event::Steered { .. }
             | Event::Pruned { .. }
             | Event::Trimmed { .. }
             | Event::Merged { .. } => Self::Nothing,
@@ -135,6 +152,48 @@ impl<'a> From<&'a Job> for JobRest<'a> {
             backoff: job.retry.backoff.as_ref().map(Cow::Borrowed),
             timeout_ms: job.timeout_ms,
             parent: job.parent,
+            more: MoreRest::of(&job.terms),
+        }
+    }
+}
+
+impl<'a> MoreRest<'a> {
+    fn of(terms: &'a Terms) -> Option<Box<Self>> {
+        if terms.tags.is_empty() && terms.unique.is_none() && terms.idempotency.is_none() {
+            return None;
+        }
+        let says = |text: &'a String| Cow::Borrowed(text.as_str());
+        Some(Box::new(Self {
+            tags: Cow::Borrowed(&terms.tags),
+            unique: terms.unique.as_ref().map(|unique| says(&unique.says)),
+            idempotency: terms.idempotency.as_ref().map(|named| says(&named.says)),
+        }))
+    }
+
+    fn join(more: Option<Box<Self>>, head: &Accepted<'_>) -> Terms {
+        let terms = head.terms;
+        let (tags, unique, idempotency) = match more {
+            Some(more) => (more.tags.into_owned(), more.unique, more.idempotency),
+            None => (Vec::new(), None, None),
+        };
+        let says = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
+        Terms {
+            expires: terms.expires,
+            retry_for_ms: terms.retry_for_ms,
+            unique: terms.unique.map(|lock| Unique {
+                key: lock.key,
+                says: says(unique),
+                scope: lock.scope,
+                until: lock.until,
+                on_conflict: lock.on_conflict,
+            }),
+            idempotency: terms.idempotency.map(|key| Named {
+                key,
+                says: says(idempotency),
+            }),
+            group: terms.group.map(String::from),
+            batch: terms.batch,
+            tags,
         }
     }
 }
@@ -172,6 +231,7 @@ impl JobRest<'_> {
             },
             timeout_ms: self.timeout_ms,
             parent: self.parent,
+            terms: MoreRest::join(self.more, head),
         }
     }
 }
@@ -193,6 +253,9 @@ impl CarriedRest<'_> {
             checkpoint: self.checkpoint.map(Cow::into_owned),
             cancel: self.cancel.map(Cow::into_owned),
             traps: head.traps,
+            lifted: head.lifted,
+            unlocked: head.unlocked,
+            failing_since: head.failing_since,
         }
     }
 }
@@ -234,6 +297,10 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Requeued { id, at, from_dead } => Event::Requeued { id, at, from_dead },
         Fact::Hastened { id, at } => Event::Hastened { id, at },
         Fact::Deleted { id, at } => Event::Deleted { id, at },
+        Fact::Postponed { id, at, due } => Event::Postponed { id, at, due },
+        Fact::Expired { id, at } => Event::Expired { id, at },
+        Fact::Unlocked { id, at } => Event::Unlocked { id, at },
+        Fact::Steered { queue, at, by, to } => steered(queue, at, by, to),
         Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
             id,
             token,
@@ -270,12 +337,22 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             log,
             at,
             last_token,
-        } => Event::Merged {
-            log: log.into(),
-            at,
-            last_token,
-        },
+        } => merged(log, at, last_token),
     })
+}
+
+fn merged(log: &str, at: UnixMs, last_token: Token) -> Event {
+    let log = log.into();
+    Event::Merged {
+        log,
+        at,
+        last_token,
+    }
+}
+
+fn steered(queue: &str, at: UnixMs, by: &str, to: Steering) -> Event {
+    let (queue, by) = (queue.into(), by.into());
+    Event::Steered { queue, at, by, to }
 }
 
 fn forgotten(name: &str, at: UnixMs) -> Event {

@@ -4,11 +4,12 @@ use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use crate::{
     cancel::Cancellation,
-    command::{Amend, Rejected},
+    command::{Amend, Rejected, Sameness},
     event::Event,
     id::JobId,
     ledger::{Ledger, Status},
     limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES},
+    side::Side,
     time::Now,
 };
 
@@ -19,11 +20,20 @@ pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>
         Amend::Retry(id) => retry(ledger, id, now),
         Amend::Requeue(id) => {
             only_dead(ledger, id, now, "requeue")?;
-            Ok(requeued(id, now, true))
+            requeued(ledger, id, now, true)
         }
         Amend::Delete(id) => {
             only_dead(ledger, id, now, "delete")?;
             Ok(vec![Event::Deleted { id, at: now.wall }])
+        }
+        Amend::Unlock(id) => {
+            known(ledger, id)?;
+            let stands = ledger.sides.of(id).side.and_then(Side::unique).is_some();
+            let at = now.wall;
+            Ok(stands
+                .then_some(Event::Unlocked { id, at })
+                .into_iter()
+                .collect())
         }
         Amend::Cancel {
             id,
@@ -50,10 +60,10 @@ pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>
 fn retry(ledger: &Ledger, id: JobId, now: Now) -> Result<Vec<Event>, Rejected> {
     match known(ledger, id)?.status() {
         Status::Waiting { .. } => Ok(vec![Event::Hastened { id, at: now.wall }]),
-        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) => {
-            Ok(requeued(id, now, false))
+        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Expired(_) => {
+            requeued(ledger, id, now, false)
         }
-        Status::Dead(_) => Ok(requeued(id, now, true)),
+        Status::Dead(_) => requeued(ledger, id, now, true),
         Status::Running { .. } => Err(wrong_state(ledger, id, now, "retry")),
     }
 }
@@ -74,7 +84,7 @@ pub(super) fn cancelled(
             Ok(vec![Event::CancelAsked { id, token, cancel }])
         }
         Status::Running { .. } | Status::Cancelled(_) => Ok(Vec::new()),
-        Status::Completed(_) | Status::Discarded(_) | Status::Dead(_) => {
+        Status::Completed(_) | Status::Discarded(_) | Status::Dead(_) | Status::Expired(_) => {
             Err(wrong_state(ledger, id, now, how.name()))
         }
     }
@@ -89,12 +99,29 @@ pub(super) fn bounded(what: &str, length: usize, most: usize) -> Result<(), Reje
     Ok(())
 }
 
-fn requeued(id: JobId, now: Now, from_dead: bool) -> Vec<Event> {
-    vec![Event::Requeued {
+/// A unique job does not come back while another one has its key.
+fn requeued(ledger: &Ledger, id: JobId, now: Now, from_dead: bool) -> Result<Vec<Event>, Rejected> {
+    let lock = ledger.sides.of(id).side.and_then(Side::unique);
+    let waiting = Status::Waiting {
+        due: now.wall,
+        backoff: false,
+    };
+    if let Some(lock) = lock
+        && lock.scope.holds(waiting)
+        && lock.until.is_none_or(|until| until > now.wall)
+        && let Some(holder) = ledger.index.locks.holder(lock.key, now.wall, Some(id))
+    {
+        return Err(Rejected::Duplicate {
+            holder,
+            sameness: Sameness::Unique,
+            is_kept: false,
+        });
+    }
+    Ok(vec![Event::Requeued {
         id,
         at: now.wall,
         from_dead,
-    }]
+    }])
 }
 
 fn only_dead(ledger: &Ledger, id: JobId, now: Now, wish: &'static str) -> Result<(), Rejected> {
@@ -104,7 +131,8 @@ fn only_dead(ledger: &Ledger, id: JobId, now: Now, wish: &'static str) -> Result
         | Status::Running { .. }
         | Status::Completed(_)
         | Status::Cancelled(_)
-        | Status::Discarded(_) => Err(wrong_state(ledger, id, now, wish)),
+        | Status::Discarded(_)
+        | Status::Expired(_) => Err(wrong_state(ledger, id, now, wish)),
     }
 }
 

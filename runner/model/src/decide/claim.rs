@@ -1,22 +1,21 @@
 //! Giving leases.
 
-use alloc::vec::Vec;
+use alloc::{string::String, vec::Vec};
 
-use crate::{command::ClaimRequest, event::Event, id::Token, ledger::Ledger, time::Now};
+use crate::{event::Event, id::Token, ledger::Ledger, side::Side, time::Now};
 
-/// Leases for the jobs of the served kinds that come first: higher priority, then the earlier due,
-/// then the earlier id. Each lease has a larger token than any before it.
-pub(super) fn claim(ledger: &Ledger, request: &ClaimRequest, now: Now) -> Vec<Event> {
-    let tokens = (1..).map(|step| Token(ledger.last_token().0.saturating_add(step)));
-    ledger
-        .index
-        .claimable(&request.kinds, &ledger.names)
-        .take(request.max)
-        .zip(tokens)
-        .map(|(id, token)| Event::Leased {
-            id,
-            token,
-            at: now.wall,
-        })
-        .collect()
+/// A lease for the job of the served kinds whose turn it is, among the queues and then in its queue. It
+/// has a larger token than any before it. What expired is passed over, though nobody wrote that down yet.
+pub(super) fn claim(ledger: &Ledger, kinds: &[String], now: Now) -> Vec<Event> {
+    let is_too_late = |id| {
+        let expires = ledger.sides.of(id).side.and_then(Side::expires);
+        expires.is_some_and(|expires| expires <= now.wall)
+    };
+    let next = ledger.index.next(kinds, &ledger.names, is_too_late);
+    let lease = next.map(|id| Event::Leased {
+        id,
+        token: Token(ledger.last_token().0.saturating_add(1)),
+        at: now.wall,
+    });
+    lease.into_iter().collect()
 }

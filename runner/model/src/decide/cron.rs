@@ -156,7 +156,11 @@ fn has_ended(ledger: &Ledger, id: Option<JobId>) -> bool {
     match status {
         Some(Status::Waiting { .. } | Status::Running { .. }) => false,
         Some(
-            Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_),
+            Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Dead(_)
+            | Status::Expired(_),
         )
         | None => true,
     }

@@ -2,10 +2,101 @@
 
 use alloc::{boxed::Box, vec, vec::Vec};
 
-use crate::{command::Rejected, event::Event, job::Job, ledger::Ledger};
+use crate::{
+    cancel::Cancellation,
+    command::{Admission, Rejected, Sameness},
+    event::Event,
+    fact::{Accepted, Lock},
+    id::JobId,
+    job::{Job, OnConflict},
+    ledger::{Ledger, Status},
+    queue::QueueMode,
+    time::Now,
+};
 
-/// A job whose id is new is accepted. Its fields were checked when it became a [`Job`].
-pub(super) fn enqueue(ledger: &Ledger, job: Box<Job>) -> Result<Vec<Event>, Rejected> {
-    ledger.may_accept(job.id)?;
-    Ok(vec![Event::Enqueued(job)])
+/// A job whose id is new is accepted when none stands in its way and its queue takes it in. Its fields
+/// were checked when it became a [`Job`].
+pub(super) fn enqueue(ledger: &Ledger, job: Box<Job>, now: Now) -> Result<Vec<Event>, Rejected> {
+    Ok(match admit(ledger, &Accepted::from(&*job), now)? {
+        Admission::Accept => vec![Event::Enqueued(job)],
+        Admission::InPlaceOf(old) => {
+            let cancel = Box::new(Cancellation::replaced(job.id, now.wall));
+            // In this order: of a crash in between, one job too many is left, and not one too few.
+            vec![Event::Enqueued(job), Event::Cancelled { id: old, cancel }]
+        }
+        Admission::Postpone { id, due } => {
+            let at = now.wall;
+            vec![Event::Postponed { id, at, due }]
+        }
+    })
+}
+
+/// What becomes of a job that is to be accepted.
+pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Admission, Rejected> {
+    // Ids grow, so that most need no search.
+    if Some(job.id) <= ledger.last_id() && ledger.slot(job.id).is_some() {
+        return Err(Rejected::IdTaken(job.id));
+    }
+    let locks = &ledger.index.locks;
+    // The same wish gets the same answer, whatever became of the queue since.
+    if let Some(key) = job.terms.idempotency
+        && let Some(holder) = locks.holder(key, now.wall, None)
+    {
+        return Err(Rejected::Duplicate {
+            holder,
+            sameness: Sameness::Idempotency,
+            is_kept: true,
+        });
+    }
+    if let Some(lock) = job.terms.unique
+        && let Some(holder) = locks.holder(lock.key, now.wall, None)
+    {
+        return conflict(ledger, job, lock, holder);
+    }
+    takes_in(ledger, job.queue)?;
+    Ok(Admission::Accept)
+}
+
+fn conflict(
+    ledger: &Ledger,
+    job: &Accepted<'_>,
+    lock: Lock,
+    holder: JobId,
+) -> Result<Admission, Rejected> {
+    let waits = ledger.slot(holder).map(|slot| slot.status());
+    let waits = matches!(waits, Some(Status::Waiting { .. }));
+    match lock.on_conflict {
+        OnConflict::Replace if waits => Ok(Admission::InPlaceOf(holder)),
+        OnConflict::Debounce if waits => {
+            let side = ledger.sides.of(holder).side;
+            let until = side.and_then(|side| side.unique()?.until);
+            // What is put off again and again still begins when its period ends.
+            let due = until.map_or(job.due, |until| job.due.min(until));
+            Ok(Admission::Postpone { id: holder, due })
+        }
+        OnConflict::Reject | OnConflict::Keep | OnConflict::Replace | OnConflict::Debounce => {
+            Err(Rejected::Duplicate {
+                holder,
+                sameness: Sameness::Unique,
+                is_kept: lock.on_conflict == OnConflict::Keep,
+            })
+        }
+    }
+}
+
+/// Whether a queue takes a job in. The jobs of a handler are part of its outcome, and not asked about.
+fn takes_in(ledger: &Ledger, queue: &str) -> Result<(), Rejected> {
+    let queues = &ledger.index.queues;
+    if ledger.steering(queue).mode == QueueMode::Draining {
+        let queue = queue.into();
+        return Err(Rejected::QueueDraining { queue });
+    }
+    if let Some(max) = queues.rules().of(queue).max_depth {
+        let depth = ledger.depth(queue);
+        if depth >= max {
+            let queue = queue.into();
+            return Err(Rejected::QueueFull { queue, depth, max });
+        }
+    }
+    Ok(())
 }

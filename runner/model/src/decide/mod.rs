@@ -6,8 +6,11 @@ mod cron;
 mod enqueue;
 mod prune;
 mod settle;
+mod steer;
 
 use alloc::vec::Vec;
+
+pub(crate) use enqueue::admit;
 
 use crate::{
     command::{Command, Rejected},
@@ -25,8 +28,8 @@ pub(crate) fn decide(
     entropy: u64,
 ) -> Result<Vec<Event>, Rejected> {
     match command {
-        Command::Enqueue(job) => enqueue::enqueue(ledger, job),
-        Command::Claim(request) => Ok(claim::claim(ledger, &request, now)),
+        Command::Enqueue(job) => enqueue::enqueue(ledger, job, now),
+        Command::Claim(kinds) => Ok(claim::claim(ledger, &kinds, now)),
         Command::Checkpoint { id, token, bytes } => {
             settle::checkpoint(ledger, id, token, bytes, now)
         }
@@ -35,6 +38,13 @@ pub(crate) fn decide(
         Command::Amend(wish) => amend::amend(ledger, wish, now),
         Command::Cron(wish) => cron::cron(ledger, wish, now),
         Command::Prune(retention) => Ok(prune::prune(ledger, &retention, now)),
+        Command::Expire { max } => Ok(prune::expire(ledger, max, now)),
+        Command::Steer {
+            queue,
+            mode,
+            limits,
+            by,
+        } => steer::steer(ledger, queue, mode, limits, by, now),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Forgetting jobs that ended.
+//! Forgetting jobs that ended, and ending jobs that waited too long.
 
 use alloc::{vec, vec::Vec};
 
@@ -19,4 +19,11 @@ pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Eve
         return Vec::new();
     }
     vec![Event::Pruned { ids, at: now.wall }]
+}
+
+/// The jobs that waited until they expired, each in a fact of its own.
+pub(super) fn expire(ledger: &Ledger, max: usize, now: Now) -> Vec<Event> {
+    let expired = ledger.index.expired(now.wall).take(max);
+    let at = now.wall;
+    expired.map(|id| Event::Expired { id, at }).collect()
 }

@@ -54,12 +54,18 @@ pub(super) fn settle(
     let slot = held(ledger, id, report.token)?;
     let number = slot.next_attempt();
     let policy = &report.retry;
+    let side = ledger.sides.of(id).side;
+    let gives_up = side.and_then(|side| side.gives_up_at(now.wall));
     let failed = |failure: Failure, retry_after_ms: u64| {
         let used = Used {
             attempts: number,
             traps: ledger.traps(id) + u32::from(failure.kind.is_deterministic()),
         };
         let verdict = retry_or_bury(policy, used, failure.kind, retry_after_ms, now, entropy);
+        let verdict = match verdict {
+            Verdict::Retry { due } if gives_up.is_some_and(|end| due > end) => Verdict::Dead,
+            verdict => verdict,
+        };
         (verdict, Some(failure))
     };
     let mut children = Vec::new();
@@ -169,7 +175,8 @@ fn since(slot: &Slot, now: Now) -> UnixMs {
         | Status::Completed(_)
         | Status::Cancelled(_)
         | Status::Discarded(_)
-        | Status::Dead(_) => now.wall,
+        | Status::Dead(_)
+        | Status::Expired(_) => now.wall,
     }
 }
 

@@ -50,6 +50,10 @@ impl Ledger {
             | Fact::Hastened { .. }
             | Fact::CancelAsked { .. }
             | Fact::Cancelled { .. }
+            | Fact::Postponed { .. }
+            | Fact::Expired { .. }
+            | Fact::Unlocked { .. }
+            | Fact::Steered { .. }
             | Fact::Carried(_)
             | Fact::Cron { .. }
             | Fact::CronForgotten { .. }
@@ -67,10 +71,7 @@ impl Ledger {
             self.awaited.remove(&id);
             self.accept(&anew.job, written);
             self.last_token = self.last_token.max(anew.token);
-            self.change(id, written, |slot| slot.take_over(anew, written.at));
-            self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
-            self.keep_asked(anew);
-            self.keep_traps(id, anew.status, anew.traps);
+            self.change_to(anew, written);
             return Ok(());
         };
         let names = [self.names.text(slot.kind), self.names.text(slot.queue)];
@@ -82,20 +83,33 @@ impl Ledger {
         if anew.token < slot.token {
             return refuse(id, "it is written anew as it was before its latest lease");
         }
-        if slot.says(anew) {
+        let side = self.sides.of(id).side;
+        if slot.says(anew) && side.is_none_or(|side| side.says(anew)) {
             // Its place in every order stays as it is, the age of its lease included.
             if let Some(slot) = self.entries.get_mut(&id) {
                 slot.take_over(anew, written.at);
                 slot.latest = written.at;
             }
+            self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
+            self.keep_asked(anew);
+            self.keep_traps(id, anew.status, anew.traps);
         } else {
             self.last_token = self.last_token.max(anew.token);
-            self.change(id, written, |slot| slot.take_over(anew, written.at));
+            self.change_to(anew, written);
         }
+        Ok(())
+    }
+
+    /// The job is as a record says that writes it anew.
+    fn change_to(&mut self, anew: &Anew<'_>, written: Written) {
+        let id = anew.job.id;
+        self.change(id, written, |slot, side| {
+            slot.take_over(anew, written.at);
+            side.into_iter().for_each(|side| side.take_over(anew));
+        });
         self.keep_checkpoint(id, anew.checkpoint.then_some(written.at));
         self.keep_asked(anew);
         self.keep_traps(id, anew.status, anew.traps);
-        Ok(())
     }
 
     fn keep_asked(&mut self, anew: &Anew<'_>) {
@@ -105,10 +119,15 @@ impl Ledger {
         };
     }
 
-    pub(super) fn prune(&mut self, ids: &[JobId]) -> Result<(), Unsound> {
+    pub(super) fn prune(&mut self, ids: &[JobId], mono: u64) -> Result<(), Unsound> {
         for id in ids {
             match self.entries.get(id).map(Slot::status) {
-                Some(Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_)) => {}
+                Some(
+                    Status::Completed(_)
+                    | Status::Cancelled(_)
+                    | Status::Discarded(_)
+                    | Status::Expired(_),
+                ) => {}
                 Some(Status::Waiting { .. } | Status::Running { .. } | Status::Dead(_)) => {
                     return refuse(*id, "it is forgotten although it did not end");
                 }
@@ -119,7 +138,7 @@ impl Ledger {
         }
         for id in ids {
             self.awaited.remove(id);
-            self.forget(*id);
+            self.forget(*id, mono);
         }
         Ok(())
     }

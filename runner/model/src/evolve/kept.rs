@@ -35,7 +35,8 @@ impl Ledger {
             | Status::Completed(_)
             | Status::Cancelled(_)
             | Status::Discarded(_)
-            | Status::Dead(_) => {
+            | Status::Dead(_)
+            | Status::Expired(_) => {
                 self.traps.remove(&id);
             }
         }

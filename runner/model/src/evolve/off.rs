@@ -31,7 +31,7 @@ impl Ledger {
             return refuse(id, "it is cancelled while it does not wait");
         };
         self.traps.remove(&id);
-        self.change(id, written, |slot| {
+        self.change(id, written, |slot, _| {
             slot.set_status(Status::Cancelled(written.on));
         });
         Ok(())

@@ -2,7 +2,7 @@
 
 use alloc::borrow::Cow;
 
-use super::{Accepted, Anew, Ended, Fact, Follows, Slim};
+use super::{Accepted, Anew, Ended, Fact, Follows, Lock, Slim, SlimTerms};
 use crate::{
     attempt::Attempt,
     cancel::Cancellation,
@@ -10,7 +10,7 @@ use crate::{
     cron::CronState,
     event::{Event, Record, RecordAt, Verdict},
     id::{JobId, Token},
-    job::Job,
+    job::{Job, Terms},
     ledger::Status,
     time::UnixMs,
 };
@@ -46,12 +46,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 token,
                 at,
                 ref buried,
-            } => Self::Lost {
-                id,
-                token,
-                at,
-                buried: buried.as_deref().map(Ended::from),
-            },
+            } => lost(id, token, at, buried.as_deref()),
             Event::Requeued { id, at, from_dead } => Self::Requeued { id, at, from_dead },
             Event::Hastened { id, at } => Self::Hastened { id, at },
             Event::Deleted { id, at } => Self::Deleted { id, at },
@@ -61,6 +56,15 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 ref cancel,
             } => asked(id, token, cancel),
             Event::Cancelled { id, ref cancel } => cancelled(id, cancel),
+            Event::Postponed { id, at, due } => Self::Postponed { id, at, due },
+            Event::Expired { id, at } => Self::Expired { id, at },
+            Event::Unlocked { id, at } => Self::Unlocked { id, at },
+            Event::Steered {
+                ref queue,
+                at,
+                ref by,
+                to,
+            } => Self::Steered { queue, at, by, to },
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
             Event::Cron {
                 ref name,
@@ -102,6 +106,25 @@ impl<'a> From<&'a Job> for Accepted<'a> {
             enqueued_at: job.enqueued_at,
             due: job.due,
             max_attempts: job.retry.max_attempts,
+            terms: SlimTerms::from(&job.terms),
+        }
+    }
+}
+
+impl<'a> From<&'a Terms> for SlimTerms<'a> {
+    fn from(terms: &'a Terms) -> Self {
+        Self {
+            expires: terms.expires,
+            retry_for_ms: terms.retry_for_ms,
+            unique: terms.unique.as_ref().map(|unique| Lock {
+                key: unique.key,
+                scope: unique.scope,
+                until: unique.until,
+                on_conflict: unique.on_conflict,
+            }),
+            idempotency: terms.idempotency.as_ref().map(|named| named.key),
+            group: terms.group.as_deref(),
+            batch: terms.batch,
         }
     }
 }
@@ -147,6 +170,9 @@ impl<'a> From<&'a Carried> for Anew<'a> {
                 _ => None,
             },
             traps: carried.traps,
+            lifted: carried.lifted,
+            unlocked: carried.unlocked,
+            failing_since: carried.failing_since,
         }
     }
 }
@@ -188,5 +214,15 @@ fn cancelled<'a>(id: JobId, cancel: &Cancellation) -> Fact<'a> {
         id,
         at: cancel.at,
         how: cancel.how,
+    }
+}
+
+fn lost<'a>(id: JobId, token: Token, at: UnixMs, buried: Option<&Attempt>) -> Fact<'a> {
+    let buried = buried.map(Ended::from);
+    Fact::Lost {
+        id,
+        token,
+        at,
+        buried,
     }
 }

@@ -34,6 +34,15 @@ impl Counts {
         }
     }
 
+    /// How many jobs of a queue wait, due or not.
+    pub(crate) fn waiting(&self, queue: NameId) -> u64 {
+        let waiting = [State::Scheduled, State::Available, State::Retryable];
+        let row = self.queues.get(queue.index());
+        row.map_or(0, |row| {
+            waiting.map(|state| row[state as usize]).iter().sum()
+        })
+    }
+
     /// Queues by name; states without jobs and queues without jobs are left out.
     pub(crate) fn table(&self, names: &Names) -> QueueCounts {
         let shown = |row: &Row| -> Vec<_> {

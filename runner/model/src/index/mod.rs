@@ -1,72 +1,112 @@
 //! The orders jobs are looked up in. They hold nothing of their own: all of it follows from the
 //! entries.
 
+mod bucket;
 mod counts;
 mod instants;
 mod leases;
+mod locks;
 mod names;
-mod ready;
+mod queue;
+mod queues;
 mod sorted;
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, sync::Arc, vec::Vec};
+use core::cmp::Reverse;
 
 use crate::{
     id::{JobId, Token},
     job::State,
     ledger::{QueueCounts, Status},
+    queue::QueueRules,
+    side::Beside,
     slot::Slot,
-    time::UnixMs,
+    time::{Now, UnixMs},
 };
 
 use counts::Counts;
 use leases::LeaseIndex;
-use ready::{ReadyLanes, Turn};
+use queue::Lane;
 
 pub(crate) use instants::ByInstant;
+pub(crate) use locks::Locks;
 pub(crate) use names::{NameId, Names};
+pub(crate) use queues::{Queues, Told};
 pub(crate) use sorted::Sorted;
 
 /// All orders together, changed together.
 ///
-/// A waiting job is either in `due` or in `ready`. It moves to `ready` when an instant that the
+/// A waiting job is either in `due` or in `queues`. It moves to its queue when an instant that the
 /// wall clock showed reached its due, and stays there when the clock is set back: what was due once
 /// is due.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
     due: ByInstant,
-    ready: ReadyLanes,
+    pub(crate) queues: Queues,
     leases: LeaseIndex,
     /// Jobs that ended and are not dead: those that retention may forget.
     ended: ByInstant,
+    /// Waiting jobs that are not to be begun from an instant on.
+    expiring: ByInstant,
+    pub(crate) locks: Locks,
     counts: Counts,
+}
+
+fn lane(slot: &Slot, beside: &Beside<'_>) -> Lane {
+    Lane {
+        kind: slot.kind,
+        priority: Reverse(slot.priority),
+        group: beside.group,
+    }
 }
 
 impl Index {
     /// Take a job up as `slot` has it. `at` is the instant of the fact that made it so.
-    pub(crate) fn insert(&mut self, id: JobId, slot: &Slot, at: UnixMs, mono: u64) {
+    pub(crate) fn insert(
+        &mut self,
+        id: JobId,
+        slot: &Slot,
+        beside: &Beside<'_>,
+        at: Now,
+        names: &mut Names,
+    ) {
         let status = slot.status();
         match status {
-            Status::Waiting { due, .. } if due <= at => {
-                self.ready
-                    .insert(slot.kind, Turn::new(slot.priority, due, id));
+            Status::Waiting { due, .. } if due <= at.wall => {
+                let lane = lane(slot, beside);
+                self.queues.insert(slot, lane, id, at.mono, names);
             }
             Status::Waiting { due, .. } => self.due.insert(due, id),
-            Status::Running { .. } => self.leases.insert(id, slot.token, mono),
-            Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
-                self.ended.insert(at, id);
+            Status::Running { .. } => {
+                self.leases.insert(id, slot.token, at.mono);
+                self.queues.start(slot.queue, beside.group, at, names);
             }
+            Status::Completed(at)
+            | Status::Cancelled(at)
+            | Status::Discarded(at)
+            | Status::Expired(at) => self.ended.insert(at, id),
             Status::Dead(_) => {}
         }
-        self.counts.add(slot.queue, status.state(at));
+        self.insert_beside(id, status, beside);
+        self.counts.add(slot.queue, status.state(at.wall));
     }
 
     /// Forget a job; `slot` is as it was taken up.
-    pub(crate) fn remove(&mut self, id: JobId, slot: &Slot) {
+    pub(crate) fn remove(
+        &mut self,
+        id: JobId,
+        slot: &Slot,
+        beside: &Beside<'_>,
+        mono: u64,
+        names: &mut Names,
+    ) {
         let status = slot.status();
         let state = match status {
             Status::Waiting { due, backoff } => {
-                let turn = Turn::new(slot.priority, due, id);
-                if self.ready.remove(slot.kind, turn) {
+                if self
+                    .queues
+                    .remove(slot, lane(slot, beside), id, mono, names)
+                {
                     State::Available
                 } else {
                     self.due.remove(due, id);
@@ -75,15 +115,51 @@ impl Index {
             }
             Status::Running { .. } => {
                 self.leases.remove(id);
+                self.queues.end(slot.queue, beside.group, mono, names);
                 State::Running
             }
-            Status::Completed(at) | Status::Cancelled(at) | Status::Discarded(at) => {
+            Status::Completed(at)
+            | Status::Cancelled(at)
+            | Status::Discarded(at)
+            | Status::Expired(at) => {
                 self.ended.remove(at, id);
                 status.state(at)
             }
             Status::Dead(_) => State::Dead,
         };
+        self.remove_beside(id, status, beside);
         self.counts.take(slot.queue, state);
+    }
+
+    /// What stands in the way of others, and what expires, follows from a job's state.
+    pub(crate) fn insert_beside(&mut self, id: JobId, status: Status, beside: &Beside<'_>) {
+        let Some(side) = beside.side else {
+            return;
+        };
+        if let Some(lock) = side.unique().filter(|lock| lock.scope.holds(status)) {
+            self.locks.insert(lock.key, lock.until, id);
+        }
+        if let Some(key) = side.idempotency {
+            self.locks.insert(key, None, id);
+        }
+        if let (Status::Waiting { .. }, Some(expires)) = (status, side.expires()) {
+            self.expiring.insert(expires, id);
+        }
+    }
+
+    pub(crate) fn remove_beside(&mut self, id: JobId, status: Status, beside: &Beside<'_>) {
+        let Some(side) = beside.side else {
+            return;
+        };
+        if let Some(lock) = side.unique().filter(|lock| lock.scope.holds(status)) {
+            self.locks.remove(lock.key, lock.until, id);
+        }
+        if let Some(key) = side.idempotency {
+            self.locks.remove(key, None, id);
+        }
+        if let (Status::Waiting { .. }, Some(expires)) = (status, side.expires()) {
+            self.expiring.remove(expires, id);
+        }
     }
 
     /// Jobs that became due by `wall`, taken from where they waited. Each has to be handed to
@@ -93,29 +169,78 @@ impl Index {
     }
 
     /// A job that became due can be claimed.
-    pub(crate) fn admit(&mut self, id: JobId, slot: &Slot) {
-        if let Status::Waiting { due, backoff } = slot.status() {
-            self.ready
-                .insert(slot.kind, Turn::new(slot.priority, due, id));
+    pub(crate) fn admit(
+        &mut self,
+        id: JobId,
+        slot: &Slot,
+        beside: &Beside<'_>,
+        mono: u64,
+        names: &mut Names,
+    ) {
+        if let Status::Waiting { backoff, .. } = slot.status() {
+            let lane = lane(slot, beside);
+            self.queues.insert(slot, lane, id, mono, names);
             self.counts.take(slot.queue, not_yet(backoff));
             self.counts.add(slot.queue, State::Available);
         }
     }
 
-    /// Whether a waiting job is among the claimable.
-    pub(crate) fn is_ready(&self, id: JobId, slot: &Slot, due: UnixMs) -> bool {
-        self.ready
-            .holds(slot.kind, Turn::new(slot.priority, due, id))
+    /// Open the queues and groups that waited for an instant which has come.
+    pub(crate) fn open_until(&mut self, mono: u64, names: &mut Names) {
+        self.queues.advance(mono, names);
     }
 
-    /// Jobs of `kinds` in their turn; a kind named twice counts once.
-    pub(crate) fn claimable(
+    /// The last job of a queue may be gone.
+    pub(crate) fn tidy(&mut self, queue: NameId, mono: u64, names: &mut Names) {
+        self.queues.tidy(queue, mono, names);
+    }
+
+    /// People said something of a queue.
+    pub(crate) fn steer(&mut self, queue: &str, told: Told, mono: u64, names: &mut Names) {
+        self.queues.steer(queue, told, mono, names);
+    }
+
+    /// Whether a waiting job is among the claimable.
+    pub(crate) fn is_ready(&self, id: JobId, slot: &Slot, beside: &Beside<'_>) -> bool {
+        self.queues.holds(slot, lane(slot, beside), id)
+    }
+
+    /// The job of `kinds` whose turn it is, of those that have not expired; a kind named twice counts
+    /// once.
+    pub(crate) fn next(
         &self,
         kinds: &[String],
         names: &Names,
-    ) -> impl Iterator<Item = JobId> + '_ {
+        is_too_late: impl Fn(JobId) -> bool + Copy,
+    ) -> Option<JobId> {
         let served = kinds.iter().filter_map(|kind| names.number(kind));
-        self.ready.merged(served.collect())
+        let served: Vec<NameId> = served.collect();
+        self.queues.next(&served, is_too_late)
+    }
+
+    /// Waiting jobs that expired by `wall`, earliest first.
+    pub(crate) fn expired(&self, wall: UnixMs) -> impl Iterator<Item = JobId> + '_ {
+        self.expiring.until(wall)
+    }
+
+    pub(crate) fn next_expiry(&self) -> Option<UnixMs> {
+        self.expiring.first()
+    }
+
+    /// How many jobs of a queue wait, due or not.
+    pub(crate) fn depth(&self, queue: &str, names: &Names) -> u64 {
+        let number = names.number(queue);
+        number.map_or(0, |number| self.counts.waiting(number))
+    }
+
+    pub(crate) fn govern(
+        &mut self,
+        rules: Arc<QueueRules>,
+        now: Now,
+        is_whole: bool,
+        names: &mut Names,
+    ) {
+        self.queues.govern(rules, now, is_whole, names);
     }
 
     pub(crate) fn next_due(&self) -> Option<UnixMs> {
@@ -161,9 +286,11 @@ impl Index {
         self.due == other.due
             && self.leases == other.leases
             && self.ended == other.ended
+            && self.expiring == other.expiring
+            && self.locks == other.locks
             && self.counts.table(names) == other.counts.table(other_names)
-            && self.ready.by_name(|kind| names.text(kind))
-                == other.ready.by_name(|kind| other_names.text(kind))
+            && self.queues.said() == other.queues.said()
+            && self.queues.by_name(names) == other.queues.by_name(other_names)
     }
 }
 

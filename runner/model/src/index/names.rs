@@ -7,6 +7,9 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 pub(crate) struct NameId(u32);
 
 impl NameId {
+    /// No name has a larger number.
+    pub(crate) const LAST: Self = Self(u32::MAX);
+
     /// For a table by number.
     pub(crate) fn index(self) -> usize {
         self.0 as usize
@@ -71,6 +74,18 @@ impl Names {
         };
         self.numbers.insert(text, id);
         id
+    }
+
+    /// One use more of a name that is there.
+    pub(crate) fn keep(&mut self, id: NameId) {
+        if let Some(name) = self.names.get_mut(id.index()) {
+            name.uses += 1;
+        }
+    }
+
+    /// How many have a name.
+    pub(crate) fn uses(&self, id: NameId) -> u64 {
+        self.names.get(id.index()).map_or(0, |name| name.uses)
     }
 
     /// One use less. A name that has none left is forgotten.

@@ -3,13 +3,13 @@
 use alloc::{format, string::String};
 use core::ops::RangeInclusive;
 
-use super::{Job, KindDefaults, NewJob};
+use super::{Job, KindDefaults, NewJob, Terms};
 use crate::{
     command::Rejected,
     id::JobId,
     limits::{
-        CONTENT_TYPE_BYTES, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES, PAYLOAD_BYTES,
-        TIMEOUT_MS,
+        BACKOFF_MS, CONTENT_TYPE_BYTES, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES,
+        PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
     },
     time::UnixMs,
 };
@@ -46,6 +46,9 @@ impl NewJob {
     /// The job that this wish becomes at `now`. What it leaves open comes from `defaults`, then
     /// from the house: queue `default`, priority 0, due at once, `application/octet-stream`.
     ///
+    /// The digests of [`unique`](NewJob::unique) and [`idempotency_key`](NewJob::idempotency_key)
+    /// are left to whoever can read the payload.
+    ///
     /// # Errors
     /// [`Rejected::Invalid`] with the field, its value or length, and the range.
     pub fn accept_within(
@@ -56,6 +59,15 @@ impl NewJob {
         bounds: Bounds,
     ) -> Result<Job, Rejected> {
         let or_default = |name: &str| String::from(name);
+        let due = self.due.unwrap_or(now);
+        let max_age = defaults.max_age_ms.map(|ms| due.max(now).plus(ms));
+        let terms = Terms {
+            expires: self.expires.or(max_age),
+            retry_for_ms: self.retry_for_ms.or(defaults.retry_for_ms),
+            group: self.group,
+            tags: self.tags,
+            ..Terms::default()
+        };
         let job = Job {
             id,
             kind: self.kind,
@@ -71,10 +83,11 @@ impl NewJob {
                 .unwrap_or_else(|| or_default(DEFAULT_CONTENT_TYPE)),
             headers: self.headers,
             enqueued_at: now,
-            due: self.due.unwrap_or(now),
+            due,
             retry: self.retry.or(defaults.retry.clone()),
             timeout_ms: self.timeout_ms.or(defaults.timeout_ms),
             parent: self.parent,
+            terms,
         };
         job.check(bounds).map_err(Rejected::Invalid)?;
         Ok(job)
@@ -93,7 +106,7 @@ impl Job {
             .sum();
         let names = self.kind.len() + self.queue.len() + self.content_type.len();
         // Ids, instants, policy and the marks between the fields.
-        self.payload.len() + headers + names + 256
+        self.payload.len() + headers + names + self.terms.weight() + 256
     }
 
     fn check(&self, bounds: Bounds) -> Result<(), String> {
@@ -114,7 +127,23 @@ impl Job {
                 "due is {days} days ahead: at most 100 years (36525 days) are allowed"
             ));
         }
-        Ok(())
+        self.check_expiry()?;
+        self.terms.check()
+    }
+
+    fn check_expiry(&self) -> Result<(), String> {
+        match self.terms.expires {
+            Some(expires) if expires <= self.due.max(self.enqueued_at) => Err(format!(
+                "it expires at {} ms since 1970, which is not after it is due ({}): it could never \
+                 be begun",
+                expires.0,
+                self.due.max(self.enqueued_at).0
+            )),
+            Some(expires) if expires.since(self.due) > DUE_AHEAD_MS => {
+                Err("it expires more than 100 years after it is due: leave that out".into())
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn check_headers(&self) -> Result<(), String> {
@@ -133,6 +162,44 @@ impl Job {
             total = total.saturating_add(key.len()).saturating_add(value.len());
         }
         check_length("header keys and values", total, HEADER_BYTES)
+    }
+}
+
+impl Terms {
+    /// Bytes it takes in a record, estimated from above.
+    fn weight(&self) -> usize {
+        let named = |named: &super::Named| named.says.len() + 24;
+        let tags: usize = self.tags.iter().map(|tag| tag.len() + 2).sum();
+        let unique = self.unique.as_ref().map_or(0, |one| one.says.len() + 48);
+        let group = self.group.as_ref().map_or(0, String::len);
+        tags + unique + self.idempotency.as_ref().map_or(0, named) + group + 64
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if let Some(group) = &self.group {
+            if group.is_empty() {
+                return Err("the group is empty: leave it out or name it".into());
+            }
+            check_length("group", group.len(), NAME_BYTES)?;
+            check_controls("group", group)?;
+        }
+        if let Some(ms) = self.retry_for_ms {
+            check_range("retry_for in milliseconds", ms, 1..=BACKOFF_MS)?;
+        }
+        let count = self.tags.len();
+        if count > TAGS {
+            return Err(format!(
+                "there are {count} tags: at most {TAGS} are allowed"
+            ));
+        }
+        for tag in &self.tags {
+            if tag.is_empty() || tag.contains(',') {
+                return Err(format!("tag {tag:?}: it must not be empty or have a comma"));
+            }
+            check_length("tag", tag.len(), TAG_BYTES)?;
+            check_controls("tag", tag)?;
+        }
+        Ok(())
     }
 }
 
@@ -169,7 +236,8 @@ fn check_controls(field: &str, text: &str) -> Result<(), String> {
     }
 }
 
-fn check_name(field: &str, name: &str) -> Result<(), String> {
+/// Whether a text is a name of a kind or queue.
+pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
     let is_first = |byte: &u8| byte.is_ascii_alphanumeric();
     let is_next = |byte: u8| is_first(&byte) || matches!(byte, b'.' | b'_' | b':' | b'-');
     let allowed = "use 1 to 128 of A-Z, a-z, 0-9 and . _ : -, the first one a letter or digit";

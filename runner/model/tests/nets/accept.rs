@@ -36,6 +36,7 @@ fn what_is_left_open_comes_from_the_kind_and_then_from_the_house() {
         },
         timeout_ms: Some(9),
         content_type: Some("image/png".into()),
+        ..KindDefaults::default()
     };
     let job = new()
         .accept(JobId(1), NOW, &defaults)

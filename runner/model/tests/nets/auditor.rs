@@ -1,12 +1,17 @@
 //! Third net: an auditor that knows only the promises and predicts every answer.
 
 mod crons;
+mod enqueue;
+
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, Asked, ClaimRequest, Command, Event, FailureKind, JobId, Now, Outcome, Rejected,
-    Retention, Settlement, State, Token, Verdict,
+    Amend, Asked, Command, Event, FailureKind, JobId, Now, Outcome, QueueMode, Rejected, Retention,
+    Settlement, State, Token, Verdict,
 };
+
+use enqueue::is_stood_against;
 
 use crate::{
     history::{World, histories},
@@ -22,6 +27,7 @@ struct Auditor {
     slots: Vec<(String, u64)>,
     /// Each (job, lease) whose end was told. None is told twice.
     ended: Vec<(JobId, Token)>,
+    modes: BTreeMap<String, QueueMode>,
 }
 
 impl Auditor {
@@ -42,16 +48,8 @@ impl Auditor {
     fn audit(&mut self, wish: &Command, now: Now, answer: &Result<Vec<Event>, Rejected>) {
         self.clock(now.wall.0);
         match wish {
-            Command::Enqueue(job) => {
-                if self.job(job.id).is_some() {
-                    assert_eq!(answer, &Err(Rejected::IdTaken(job.id)));
-                } else {
-                    assert_eq!(answer, &Ok(vec![Event::Enqueued(job.clone())]));
-                    self.jobs.retain(|known| known.id != job.id);
-                    self.jobs.push(Known::new(job));
-                }
-            }
-            Command::Claim(request) => self.claim(request, now, answer),
+            Command::Enqueue(job) => self.enqueue(job, now, answer),
+            Command::Claim(kinds) => self.claim(kinds, now, answer),
             Command::Checkpoint { id, token, .. } => {
                 self.fence(*id, *token, answer);
             }
@@ -68,6 +66,13 @@ impl Auditor {
             Command::Amend(amend) => self.amend(amend, now, answer),
             Command::Cron(wish) => self.cron(wish, now, answer),
             Command::Prune(retention) => self.prune(retention, now, answer),
+            Command::Expire { max } => self.expire(*max, now, answer),
+            Command::Steer { queue, mode, .. } => {
+                let mode = mode.expect("the tests say it");
+                let before = self.modes.insert(queue.clone(), mode).unwrap_or_default();
+                let events = answer.as_ref().expect("anybody may say so");
+                assert_eq!(events.is_empty(), before == mode);
+            }
         }
     }
 
@@ -75,7 +80,9 @@ impl Auditor {
     fn prune(&mut self, retention: &Retention, now: Now, answer: &Result<Vec<Event>, Rejected>) {
         let mut ended: Vec<(u64, JobId)> = Vec::new();
         for job in &self.jobs {
-            if let Life::Ended(State::Completed | State::Discarded | State::Cancelled) = job.life {
+            if let Life::Ended(state) = job.life
+                && state != State::Dead
+            {
                 ended.push((job.ended_at, job.id));
             }
         }
@@ -113,30 +120,23 @@ impl Auditor {
         None
     }
 
-    fn claim(&mut self, request: &ClaimRequest, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-        let mut order: Vec<(i32, u64, JobId)> = Vec::new();
-        for job in &self.jobs {
-            if let Life::Waits {
-                due,
-                seen_due: true,
-            } = job.life
-                && request.kinds.contains(&job.kind)
-            {
-                order.push((-i32::from(job.priority), due, job.id));
-            }
-        }
-        order.sort_unstable();
-        order.truncate(request.max);
+    /// One of the jobs that wait, are due, and were not too late to begin.
+    fn claim(&mut self, kinds: &[String], now: Now, answer: &Result<Vec<Event>, Rejected>) {
         let events = answer.as_ref().expect("a claim is never refused");
-        assert_eq!(events.len(), order.len());
-        for (event, (_, _, next)) in events.iter().zip(order) {
+        assert!(events.len() <= 1);
+        for event in events {
             let Event::Leased { id, token, at } = event else {
                 panic!("a claim gave {event:?}");
             };
-            assert_eq!((*id, *at), (next, now.wall));
+            assert_eq!(*at, now.wall);
             assert!(token.0 > self.highest, "a token is larger than all before");
             self.highest = token.0;
+            let modes = self.modes.clone();
             let job = self.job(*id).expect("it waits");
+            assert!(matches!(job.life, Life::Waits { seen_due: true, .. }));
+            assert!(kinds.contains(&job.kind));
+            assert!(job.expires().is_none_or(|expires| expires > now.wall.0));
+            assert_ne!(modes.get(&job.queue), Some(&QueueMode::Paused));
             job.life = Life::Runs;
             job.token = *token;
         }
@@ -184,7 +184,7 @@ impl Auditor {
                 (None, due.0)
             }
         };
-        match job.expect(report) {
+        match job.expect(report, now.wall.0) {
             Expected::Ends(expected) => {
                 assert_eq!(state, Some(expected), "after attempt {number}");
                 job.life = Life::Ended(expected);
@@ -246,19 +246,30 @@ impl Auditor {
     }
 
     fn amend(&mut self, amend: &Amend, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id) | Amend::Cancel { id, .. }) =
-            *amend;
+        let (Amend::Retry(id)
+        | Amend::Requeue(id)
+        | Amend::Delete(id)
+        | Amend::Unlock(id)
+        | Amend::Cancel { id, .. }) = *amend;
+        let others = self.jobs.clone();
         let Some(job) = self.job(id) else {
             assert_eq!(answer, &Err(Rejected::NoSuchJob(id)));
             return;
         };
+        if let Amend::Unlock(_) = amend {
+            let stood = job.terms.unique.is_some() && !job.unlocked;
+            assert_eq!(answer.as_ref().map(Vec::len), Ok(usize::from(stood)));
+            job.unlocked |= stood;
+            return;
+        }
         if let Amend::Cancel { how, .. } = amend {
             return called_off(job, *how, now, answer);
         }
         let dead = job.life == Life::Ended(State::Dead);
         let allowed = match amend {
             Amend::Retry(_) => job.life != Life::Runs,
-            Amend::Requeue(_) | Amend::Delete(_) | Amend::Cancel { .. } => dead,
+            Amend::Requeue(_) | Amend::Delete(_) => dead,
+            Amend::Cancel { .. } | Amend::Unlock(_) => unreachable!("told above"),
         };
         if !allowed {
             assert!(
@@ -266,6 +277,18 @@ impl Auditor {
                 "{answer:?}"
             );
             return;
+        }
+        let comes_back = matches!(job.life, Life::Ended(_)) && !matches!(amend, Amend::Delete(_));
+        if comes_back && is_stood_against(&others, job, now) {
+            assert!(
+                matches!(answer, Err(Rejected::Duplicate { .. })),
+                "{answer:?}"
+            );
+            return;
+        }
+        if comes_back {
+            job.lifted |= job.terms.expires.is_some();
+            job.failing_since = None;
         }
         assert_eq!(answer.as_ref().map(Vec::len), Ok(1));
         match (amend, job.life) {

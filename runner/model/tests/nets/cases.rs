@@ -1,8 +1,8 @@
 //! The rows and columns of the table: states, facts and wishes, all about job 10.
 
 use sandhog_model::{
-    Amend, Asked, Attempt, ClaimRequest, Command, Event, FailureKind, JobId, Outcome, Retention,
-    Token, TrapKind, UnixMs, Verdict, Waiting,
+    Amend, Asked, Attempt, Command, Digest, Event, FailureKind, Job, JobId, OnConflict, Outcome,
+    Retention, Scope, Terms, Token, TrapKind, Unique, UnixMs, Verdict, Waiting,
 };
 
 use crate::sample::{attempt, cancellation, failed, failure, job, output, report};
@@ -63,7 +63,40 @@ pub(crate) fn states() -> Vec<(&'static str, Vec<Event>)> {
             vec![enqueued(), leased(), asked(HELD, Asked::Kill)],
         ),
         ("cancelled", vec![enqueued(), cancelled()]),
+        (
+            "available, and says more",
+            vec![Event::Enqueued(Box::new(saying_more()))],
+        ),
+        (
+            "expired",
+            vec![
+                Event::Enqueued(Box::new(saying_more())),
+                Event::Expired {
+                    id: ID,
+                    at: UnixMs(4_000),
+                },
+            ],
+        ),
     ]
+}
+
+/// The job with a group, a unique key, an end of its waiting and of its retries.
+fn saying_more() -> Job {
+    let mut job = job(10, "k", 0);
+    job.terms = Terms {
+        expires: Some(UnixMs(4_000)),
+        retry_for_ms: Some(2_000),
+        group: Some("g".into()),
+        unique: Some(Unique {
+            key: Digest(9),
+            says: "nine".into(),
+            scope: Scope::UNFINISHED,
+            until: None,
+            on_conflict: OnConflict::Reject,
+        }),
+        ..Terms::default()
+    };
+    job
 }
 
 fn asked(token: Token, how: Asked) -> Event {
@@ -197,6 +230,16 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
         ("hastened", Event::Hastened { id, at }),
         ("deleted", Event::Deleted { id, at }),
         ("cancelled", cancelled()),
+        (
+            "postponed",
+            Event::Postponed {
+                id,
+                at,
+                due: UnixMs(9_700),
+            },
+        ),
+        ("expired", Event::Expired { id, at }),
+        ("unlocked", Event::Unlocked { id, at }),
     ]
 }
 
@@ -231,13 +274,24 @@ fn outcomes() -> Vec<(String, Outcome)> {
     named.into_iter().chain(failures).collect()
 }
 
+/// Job 30 with the key of job 10.
+fn another(on_conflict: OnConflict) -> Command {
+    let mut job = Job {
+        due: UnixMs(9_000),
+        ..saying_more()
+    };
+    job.id = JobId(30);
+    (job.enqueued_at, job.terms.expires) = (UnixMs(AT), None);
+    if let Some(unique) = &mut job.terms.unique {
+        unique.on_conflict = on_conflict;
+    }
+    Command::Enqueue(Box::new(job))
+}
+
 /// Every wish about job 10, by the holder of the lease `token`.
 pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
     let id = ID;
-    let claim = |kind: &str| {
-        let kinds = vec![kind.to_string()];
-        Command::Claim(ClaimRequest { kinds, max: 5 })
-    };
+    let claim = |kind: &str| Command::Claim([kind.to_string()].into());
     let checkpoint = |length| {
         let bytes = vec![1; length];
         Command::Checkpoint { id, token, bytes }
@@ -272,6 +326,12 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("amend retry", Command::Amend(Amend::Retry(id))),
         ("amend requeue", Command::Amend(Amend::Requeue(id))),
         ("amend delete", Command::Amend(Amend::Delete(id))),
+        ("amend unlock", Command::Amend(Amend::Unlock(id))),
+        ("expire", Command::Expire { max: 5 }),
+        ("enqueue another, unique", another(OnConflict::Reject)),
+        ("enqueue another, keep", another(OnConflict::Keep)),
+        ("enqueue another, replace", another(OnConflict::Replace)),
+        ("enqueue another, debounce", another(OnConflict::Debounce)),
         ("amend cancel", cancel(Asked::Cancel, 6)),
         ("amend kill", cancel(Asked::Kill, 4 << 10)),
         (

@@ -2,120 +2,23 @@
 //! also goes back.
 
 mod crons;
+mod ops;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use proptest::prelude::*;
 use sandhog_model::{
-    Amend, Asked, Carried, ClaimRequest, Command, Event, FailureKind, IdMint, Job, JobId, Ledger,
-    Now, Outcome, Record, RecordAt, Rejected, Retention, RetryPolicy, Settlement, Token, TrapKind,
-    UnixMs, Waiting,
+    Amend, Asked, Carried, Command, Event, IdMint, Job, JobId, Ledger, Now, Outcome, QueueLimits,
+    QueueMode, QueueRule, QueueRules, Record, RecordAt, Rejected, Retention, RetryPolicy,
+    Settlement, Token, UnixMs,
 };
 
-use crate::sample::{attempt, cancellation, failed, failure, job, now, output, policy};
+use crate::sample::{attempt, cancellation, job, now, policy};
+
+use ops::terms;
+pub(crate) use ops::{Op, histories};
 
 /// Where the clock starts, in milliseconds.
 const START: u64 = 1_000_000;
-
-/// One step of a history. A job is picked by a number that counts round all known ids; some picks
-/// are of an id that was never given.
-#[derive(Debug, Clone)]
-pub(crate) enum Op {
-    /// A new job, or one with an id that exists.
-    Enqueue {
-        kind: u8,
-        queue: u8,
-        priority: i16,
-        delay: u64,
-        taken: Option<usize>,
-    },
-    /// A claim of the kinds in a bit set.
-    Claim { kinds: u8, max: usize },
-    /// A report with the job's latest token or the one before.
-    Settle {
-        job: usize,
-        late: bool,
-        outcome: Outcome,
-        children: usize,
-    },
-    /// A checkpoint.
-    Checkpoint { job: usize, late: bool },
-    /// A lease lost.
-    Lose { job: usize, late: bool },
-    /// A change from outside.
-    Amend { job: usize, wish: u8 },
-    /// A wish about one of two schedules.
-    Cron {
-        name: u8,
-        change: u8,
-        overlap: u8,
-        step: u64,
-    },
-    /// Jobs that ended, forgotten by age and number.
-    Prune { age: u64, keep: usize, max: usize },
-    /// A job written anew.
-    Carry { job: usize },
-    /// Every job written anew that has its first record in this part of the log, and then that part
-    /// given up.
-    Trim { percent: usize },
-    /// Signs of life of every lease.
-    Renew,
-    /// Time, forward or back.
-    Pass(i64),
-}
-
-fn outcomes() -> impl Strategy<Value = Outcome> {
-    let trap = FailureKind::Trap(TrapKind::Unreachable);
-    prop_oneof![
-        3 => Just(Outcome::Completed(output())),
-        3 => Just(failed(FailureKind::Error)),
-        2 => Just(failed(trap)),
-        1 => Just(failed(FailureKind::Lost)),
-        1 => (0..9_000_u64).prop_map(|ms| Outcome::Failed {
-            failure: failure(FailureKind::Timeout),
-            retry_after_ms: Some(ms),
-        }),
-        1 => Just(Outcome::Permanent(failure(FailureKind::Error))),
-        1 => (0..3_000_u64).prop_map(|delay_ms| Outcome::Snoozed { delay_ms }),
-        1 => Just(Outcome::Discarded { reason: "no".into() }),
-        1 => prop_oneof![
-            Just(Waiting::PluginMissing),
-            Just(Waiting::PluginInvalid),
-            Just(Waiting::PoolFull),
-            Just(Waiting::Shutdown),
-        ].prop_map(Outcome::NotRun),
-    ]
-}
-
-/// A history of up to 80 steps.
-pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
-    let job = 0..12_usize;
-    let late = prop::bool::weighted(0.1);
-    let delay = prop_oneof![2 => Just(0_u64), 1 => 1..4_000_u64];
-    let taken = prop::option::weighted(0.05, job.clone());
-    let op = prop_oneof![
-        4 => (0..3_u8, 0..2_u8, -1..2_i16, delay, taken).prop_map(
-            |(kind, queue, priority, delay, taken)| Op::Enqueue { kind, queue, priority, delay, taken }
-        ),
-        6 => (1..8_u8, 0..4_usize).prop_map(|(kinds, max)| Op::Claim { kinds, max }),
-        8 => (job.clone(), late, outcomes(), 0..3_usize).prop_map(
-            |(job, late, outcome, children)| Op::Settle { job, late, outcome, children }
-        ),
-        1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
-        4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
-        4 => (job, 0..5_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
-        4 => (0..2_u8, 0..16_u8, 0..4_u8, 0..3_u64).prop_map(
-            |(name, change, overlap, step)| Op::Cron { name, change, overlap, step }
-        ),
-        1 => (0..3_000_u64, 0..6_usize, 0..4_usize)
-            .prop_map(|(age, keep, max)| Op::Prune { age, keep, max }),
-        1 => (0..12_usize).prop_map(|job| Op::Carry { job }),
-        1 => (0..=100_usize).prop_map(|percent| Op::Trim { percent }),
-        1 => Just(Op::Renew),
-        4 => prop_oneof![4 => 0..2_500_i64, 1 => -2_000..0_i64].prop_map(Op::Pass),
-    ];
-    prop::collection::vec(op, 1..80)
-}
 
 /// The policy of a kind: its own caps, 1 s apart.
 pub(crate) fn policy_of(kind: &str) -> RetryPolicy {
@@ -127,12 +30,35 @@ pub(crate) fn policy_of(kind: &str) -> RetryPolicy {
 }
 
 /// A claim of the kinds in a bit set, one of them named twice, and of one without jobs.
-fn claim(kinds: u8, max: usize) -> Command {
+fn claim(kinds: u8) -> Command {
     let served = (0..3).filter(|kind| kinds & (1 << kind) != 0);
     let mut kinds: Vec<String> = served.map(|kind| format!("k{kind}")).collect();
     kinds.extend_from_within(..1);
     kinds.push("none".into());
-    Command::Claim(ClaimRequest { kinds, max })
+    Command::Claim(kinds.into())
+}
+
+/// What the operator says of the queues: of `q0` one attempt of a group at a time, of `q1` two attempts
+/// at a time, in `q2` four jobs that wait.
+pub(crate) fn rules() -> QueueRules {
+    let rule = |max_depth, concurrency, group_concurrency| QueueRule {
+        weight: 2,
+        max_depth,
+        limits: QueueLimits {
+            concurrency,
+            group_concurrency,
+            ..QueueLimits::default()
+        },
+    };
+    let queues = [
+        ("q0".to_string(), rule(None, None, Some(1))),
+        ("q1".to_string(), rule(None, Some(2), None)),
+        ("q2".to_string(), rule(Some(4), None, None)),
+    ];
+    QueueRules {
+        queues: queues.into(),
+        first: Vec::new(),
+    }
 }
 
 fn amend(id: JobId, wish: u8) -> Amend {
@@ -140,12 +66,22 @@ fn amend(id: JobId, wish: u8) -> Amend {
         0 => Amend::Retry(id),
         1 => Amend::Requeue(id),
         2 => Amend::Delete(id),
+        3 => Amend::Unlock(id),
         wish => Amend::Cancel {
             id,
             how: [Asked::Cancel, Asked::Kill][usize::from(wish) % 2],
             by: "ada".into(),
             reason: None,
         },
+    }
+}
+
+fn steer(queue: u8, mode: QueueMode) -> Command {
+    Command::Steer {
+        queue: format!("q{queue}"),
+        mode: Some(mode),
+        limits: None,
+        by: "ada".into(),
     }
 }
 
@@ -166,8 +102,10 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
+        let mut ledger = Ledger::default();
+        ledger.govern(Arc::new(rules()), now(START));
         Self {
-            ledger: Ledger::default(),
+            ledger,
             log: Vec::new(),
             trimmed: RecordAt(0),
             now: now(START),
@@ -187,16 +125,18 @@ impl World {
                 priority,
                 delay,
                 taken,
+                extra,
             } => {
                 let mut job = self.fresh(&format!("k{kind}"));
                 job.queue = format!("q{queue}");
                 job.priority = *priority;
                 job.due = job.enqueued_at.plus(*delay);
+                job.terms = terms(extra, &job);
                 job.id = taken.map_or(job.id, |taken| self.pick(taken));
                 self.ids.push(job.id);
                 Command::Enqueue(Box::new(job))
             }
-            Op::Claim { kinds, max } => claim(*kinds, *max),
+            Op::Claim { kinds } => claim(*kinds),
             Op::Settle {
                 job,
                 late,
@@ -224,6 +164,8 @@ impl World {
                 keep: *keep,
                 max: *max,
             }),
+            Op::Steer { queue, mode } => steer(*queue, *mode),
+            Op::Expire { max } => Command::Expire { max: *max },
             Op::Carry { job } => {
                 let id = self.pick(*job);
                 if self.ledger.get(id).is_some() {
@@ -278,7 +220,7 @@ impl World {
 
     /// Decide a wish and take in what follows.
     pub(crate) fn apply(&mut self, wish: &Command, entropy: u64) -> Result<Vec<Event>, Rejected> {
-        self.ledger.advance(self.now.wall);
+        self.ledger.advance(self.now);
         let events = self.ledger.decide(wish.clone(), self.now, entropy)?;
         for event in &events {
             self.take_in(event.clone());
@@ -323,6 +265,9 @@ impl World {
             checkpoint: entry.checkpoint.map(|_| vec![1]),
             cancel: entry.asked.map(cancellation),
             traps: entry.traps,
+            lifted: entry.lifted,
+            unlocked: entry.unlocked,
+            failing_since: entry.failing_since,
         })));
         let written = self.ledger.get(id).expect("it is still there");
         assert!(written.enqueued > entry.latest && written.enqueued == written.latest);
@@ -344,6 +289,9 @@ impl World {
             .collect();
         old.into_iter().for_each(|id| self.carry(id));
         self.carry_crons(before);
+        for event in self.ledger.retold(before) {
+            self.take_in(event);
+        }
         self.take_in(Event::Trimmed {
             before,
             at: self.now.wall,
@@ -352,6 +300,11 @@ impl World {
         });
         self.trimmed = self.trimmed.max(before);
         assert_eq!(self.ledger.trimmed(), self.trimmed);
+    }
+
+    /// A job as it was accepted.
+    pub(crate) fn job(&self, id: JobId) -> Option<&Job> {
+        self.jobs.get(&id)
     }
 
     fn fresh(&mut self, kind: &str) -> Job {

@@ -1,7 +1,8 @@
 //! The columns of the table for facts that keep a log short.
 
 use sandhog_model::{
-    Asked, Carried, Entry, Event, FailureKind, JobId, RecordAt, Status, Token, UnixMs,
+    Asked, Carried, Entry, Event, FailureKind, JobId, QueueLimits, QueueMode, RecordAt, Status,
+    Steering, Token, UnixMs,
 };
 
 use crate::{
@@ -27,6 +28,9 @@ fn carried(entry: Option<&Entry>) -> Carried {
         checkpoint: entry.and_then(|entry| entry.checkpoint).map(|_| vec![1]),
         cancel: entry.and_then(|entry| entry.asked).map(cancellation),
         traps: entry.map_or(0, |entry| entry.traps),
+        lifted: entry.is_some_and(|entry| entry.lifted),
+        unlocked: entry.is_some_and(|entry| entry.unlocked),
+        failing_since: entry.and_then(|entry| entry.failing_since),
     }
 }
 
@@ -104,6 +108,18 @@ fn facts_of_the_log() -> Vec<(&'static str, Event)> {
                 at,
                 last_id: None,
                 last_token: Token(0),
+            },
+        ),
+        (
+            "queue steered",
+            Event::Steered {
+                queue: "default".into(),
+                at,
+                by: "ada".into(),
+                to: Steering {
+                    mode: QueueMode::Paused,
+                    limits: QueueLimits::default(),
+                },
             },
         ),
         (

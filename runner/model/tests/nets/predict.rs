@@ -1,7 +1,10 @@
 //! What the promises say a job's life is, told a second time and simply: one list of jobs, no
 //! indexes, no facts.
 
-use sandhog_model::{Asked, FailureKind, Job, JobId, Outcome, Settlement, State, Token, Waiting};
+use sandhog_model::{
+    Asked, Digest, FailureKind, Job, JobId, Outcome, Settlement, State, Status, Terms, Token,
+    UnixMs, Waiting,
+};
 
 use crate::history::policy_of;
 
@@ -13,7 +16,13 @@ pub(crate) type Wait = (u64, u64);
 pub(crate) struct Known {
     pub(crate) id: JobId,
     pub(crate) kind: String,
-    pub(crate) priority: i16,
+    pub(crate) queue: String,
+    pub(crate) terms: Terms,
+    /// Whether someone said that it stands in nobody's way.
+    pub(crate) unlocked: bool,
+    /// Whether it was brought back after it ended, and expires no more.
+    pub(crate) lifted: bool,
+    pub(crate) failing_since: Option<u64>,
     pub(crate) life: Life,
     /// When it last ended, in milliseconds.
     pub(crate) ended_at: u64,
@@ -49,7 +58,11 @@ impl Known {
         Self {
             id: job.id,
             kind: job.kind.clone(),
-            priority: job.priority,
+            queue: job.queue.clone(),
+            terms: job.terms.clone(),
+            unlocked: false,
+            lifted: false,
+            failing_since: None,
             life: Life::Waits {
                 due,
                 seen_due: due <= job.enqueued_at.0,
@@ -68,8 +81,36 @@ impl Known {
         self.life == Life::Runs && self.token == token
     }
 
+    pub(crate) fn expires(&self) -> Option<u64> {
+        let expires = self.terms.expires.filter(|_| !self.lifted);
+        expires.map(|at| at.0)
+    }
+
+    /// Whether it stands in the way of another one with this unique key.
+    pub(crate) fn stands(&self, key: Digest, wall: u64) -> bool {
+        let at = UnixMs(0);
+        let status = match self.life {
+            Life::Waits { .. } => Status::Waiting {
+                due: at,
+                backoff: false,
+            },
+            Life::Runs => Status::Running { since: at },
+            Life::Ended(State::Completed) => Status::Completed(at),
+            Life::Ended(State::Cancelled) => Status::Cancelled(at),
+            Life::Ended(State::Discarded) => Status::Discarded(at),
+            Life::Ended(State::Expired) => Status::Expired(at),
+            Life::Ended(_) => Status::Dead(at),
+            Life::Deleted => return false,
+        };
+        let unique = self.terms.unique.as_ref().filter(|_| !self.unlocked);
+        unique.is_some_and(|unique| {
+            let until = unique.until.is_none_or(|until| until.0 > wall);
+            unique.key == key && until && unique.scope.holds(status)
+        })
+    }
+
     /// What the promises make of a report of this job's holder.
-    pub(crate) fn expect(&mut self, report: &Settlement) -> Expected {
+    pub(crate) fn expect(&mut self, report: &Settlement, now: u64) -> Expected {
         let asked = self.asked.take();
         let no_attempt = |wait| Expected::Waits {
             wait,
@@ -105,6 +146,12 @@ impl Known {
                     return Expected::Ends(State::Dead);
                 }
                 let wait = retry_after_ms.unwrap_or(0).max(1_000);
+                if let Some(retry_for) = self.terms.retry_for_ms {
+                    let since = *self.failing_since.get_or_insert(now);
+                    if now + wait > since + retry_for {
+                        return Expected::Ends(State::Dead);
+                    }
+                }
                 Expected::Waits {
                     wait: (wait, wait),
                     uses_attempt: true,

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Backoff, ClaimRequest, Command, Event, FailureKind, JobId, Ledger, RecordAt, RetryPolicy,
-    Settlement, Status, TrapKind, Verdict, limits::BACKOFF_MS,
+    Backoff, Command, Event, FailureKind, JobId, Ledger, RecordAt, RetryPolicy, Settlement, Status,
+    TrapKind, Verdict, limits::BACKOFF_MS,
 };
 
 use crate::sample::{failed, job, now, policy, report};
@@ -184,7 +184,7 @@ fn last_of(retry: &RetryPolicy, failures: impl IntoIterator<Item = FailureKind>)
     let mut ledger = Ledger::default();
     let mut place = 0;
     let mut carry_out = |ledger: &mut Ledger, wish: Command, ms: u64| -> Vec<Event> {
-        ledger.advance(now(ms).wall);
+        ledger.advance(now(ms));
         let events = ledger.decide(wish, now(ms), 0).expect("sound");
         for event in &events {
             place += 1;
@@ -195,10 +195,7 @@ fn last_of(retry: &RetryPolicy, failures: impl IntoIterator<Item = FailureKind>)
     carry_out(&mut ledger, Command::Enqueue(Box::new(job(1, "k", 0))), 0);
     for (number, kind) in failures.into_iter().enumerate() {
         let ms = (number as u64 + 1) * 1_000_000;
-        let claim = ClaimRequest {
-            kinds: vec!["k".into()],
-            max: 1,
-        };
+        let claim = ["k".to_string()].into();
         carry_out(&mut ledger, Command::Claim(claim), ms);
         let token = ledger.get(JobId(1)).expect("it is there").token;
         let settle = Settlement {

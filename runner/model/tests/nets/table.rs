@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sandhog_model::{Event, FailureKind, Ledger, Record, RecordAt, Token, UnixMs};
+use sandhog_model::{Entry, Event, FailureKind, Ledger, Record, RecordAt, Token, UnixMs};
 
 use crate::{
     cases::{AT, HELD, ID, facts, states, wishes},
@@ -11,19 +11,19 @@ use crate::{
     snapshot,
 };
 
-fn ledger(facts: &[Event]) -> Ledger {
+pub(crate) fn ledger(facts: &[Event]) -> Ledger {
     let mut ledger = Ledger::default();
     for (fact, place) in facts.iter().zip(100..) {
         ledger
             .evolve(fact, RecordAt(place), 0)
             .expect("a sound log");
     }
-    ledger.advance(UnixMs(AT));
+    ledger.advance(now(AT));
     ledger
 }
 
 /// The lease that holds the job and the number of its attempt; of a job that does not run, some.
-fn held(ledger: &Ledger) -> (Token, u32) {
+pub(crate) fn held(ledger: &Ledger) -> (Token, u32) {
     let entry = ledger.get(ID);
     let running = entry.and_then(|entry| Some((entry.token, entry.running_attempt()?)));
     running.unwrap_or((HELD, 1))
@@ -50,16 +50,34 @@ fn shown(ledger: &Ledger) -> String {
                 0 => String::new(),
                 traps => format!(" traps={traps}"),
             }
+            + &more(&entry)
     });
     let entries: Vec<String> = entries.collect();
     let last_id = ledger.last_id().map_or(0, |id| id.0);
+    let steered: Vec<String> = ledger
+        .steered()
+        .map(|(queue, to)| format!(" {queue} {}", to.mode.name()))
+        .collect();
     format!(
-        "[{}] {:?} last {last_id}/{} trimmed {}",
+        "[{}]{} {:?} last {last_id}/{} trimmed {}",
         entries.join("; "),
+        steered.concat(),
         ledger.counts(UnixMs(AT)),
         ledger.last_token().0,
         ledger.trimmed().0
     )
+}
+
+/// What few jobs have.
+fn more(entry: &Entry) -> String {
+    let group = entry.group.iter().map(|group| format!(" group={group}"));
+    let expires = entry.expires.iter().map(|at| format!(" expires={}", at.0));
+    let failing = entry.failing_since.iter();
+    let failing = failing.map(|at| format!(" failing since {}", at.0));
+    let flags = [(entry.lifted, " lifted"), (entry.unlocked, " unlocked")];
+    let flags = flags.into_iter().filter(|(is_so, _)| *is_so);
+    let flags = flags.map(|(_, name)| name.to_owned());
+    group.chain(expires).chain(failing).chain(flags).collect()
 }
 
 #[test]
@@ -179,6 +197,10 @@ fn brief(event: &Event) -> String {
         | Event::Carried(_)
         | Event::Pruned { .. }
         | Event::Trimmed { .. }
+        | Event::Postponed { .. }
+        | Event::Expired { .. }
+        | Event::Unlocked { .. }
+        | Event::Steered { .. }
         | Event::Merged { .. } => format!("{event:?}").replace(&ID.text(), "10"),
     }
 }

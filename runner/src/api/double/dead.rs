@@ -13,8 +13,11 @@ use crate::store::{
 impl Double {
     pub(super) fn change(&self, wish: Amend) -> Result<Option<State>, Rejected> {
         let mut inner = self.inner.lock().unwrap();
-        let (Amend::Retry(id) | Amend::Requeue(id) | Amend::Delete(id) | Amend::Cancel { id, .. }) =
-            wish;
+        let (Amend::Retry(id)
+        | Amend::Requeue(id)
+        | Amend::Delete(id)
+        | Amend::Unlock(id)
+        | Amend::Cancel { id, .. }) = wish;
         let Some(view) = inner.jobs.get_mut(&id) else {
             return Err(Rejected::NoSuchJob(id));
         };
@@ -44,7 +47,7 @@ impl Double {
         let (state, wish) = (view.row.state, cancel.how.name());
         let lease = (state == State::Running).then_some(Token(7));
         match state {
-            State::Completed | State::Discarded | State::Dead => {
+            State::Completed | State::Discarded | State::Dead | State::Expired => {
                 return Err(Rejected::WrongState { id, state, wish });
             }
             State::Scheduled | State::Available | State::Retryable => {

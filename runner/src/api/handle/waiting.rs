@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, future::Future, pin::pin, time::Duration};
 
-use sandhog_model::{JobId, State};
+use sandhog_model::{JobId, QueueMode, State};
 use tokio::{
     sync::broadcast::{self, error::RecvError},
     time::{Instant, timeout_at},
@@ -81,6 +81,9 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     if !due {
         return Ok(None);
     }
+    if let Some(reason) = held(row) {
+        return Ok(Some(reason));
+    }
     if ctx.running.is_none() {
         return Ok(Some("no runner is up: `sandhog start`".into()));
     }
@@ -98,6 +101,19 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     let rows = ctx.store.jobs(filter, page).await?.rows;
     let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
     Ok(unserved(ctx, kinds.into_iter()).or_else(|| crowded(ctx)))
+}
+
+/// Why a queue gives out nothing, when that was said of it.
+fn held(row: &QueueRow) -> Option<String> {
+    let queue = &row.queue;
+    if row.mode == QueueMode::Paused {
+        return Some(format!("it is paused: `sandhog queue resume {queue}`"));
+    }
+    let most = row.limits.concurrency?;
+    let running = row.counts.iter().find(|(one, _)| *one == State::Running);
+    let running = running.map_or(0, |(_, count)| *count);
+    (running >= u64::from(most))
+        .then(|| format!("{running} of it run, as many as its `concurrency` lets"))
 }
 
 /// The sentence that says that memory is short, if it is.

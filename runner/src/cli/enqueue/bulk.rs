@@ -217,7 +217,7 @@ impl Chunk {
         let mut refused = None;
         for (line, answer) in lines.into_iter().zip(answers) {
             match answer {
-                Ok(id) => printer.id(session, id)?,
+                Ok(job) => printer.id(session, job.id)?,
                 Err(error) => {
                     let fault = Fault::from(error.clone());
                     refused.get_or_insert(Fault::new(

@@ -3,12 +3,13 @@
 mod bulk;
 mod ndjson;
 mod payload;
+mod terms;
 mod wait;
 
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use sandhog_model::{Backoff, JobId, NewJob, RetryPolicy, UnixMs};
+use sandhog_model::{NewJob, UnixMs};
 
 use super::{
     door::Need,
@@ -16,7 +17,8 @@ use super::{
     session::{Session, wall},
     shapes, text, when,
 };
-use crate::api::{Request, Response};
+use crate::api::{Enqueued, Request, Response};
+use terms::Terms;
 
 pub(super) use payload::{Given, by_ending, read_payload};
 pub(super) use wait::{print, steps};
@@ -53,51 +55,9 @@ pub(super) struct EnqueueArgs {
     output: Option<PathBuf>,
 }
 
-/// What a job says beside its payload. With --bulk these hold for lines that do not say it.
-#[derive(Debug, Args)]
-struct Terms {
-    /// The queue [default: what the operator or the handler says of the kind]
-    #[arg(long)]
-    queue: Option<String>,
-    /// Higher runs first within a queue [default: 0]
-    #[arg(long, allow_negative_numbers = true)]
-    priority: Option<i16>,
-    /// Attempts in all, 1 to 1000
-    #[arg(long, value_name = "N", value_parser = attempts)]
-    max_attempts: Option<u32>,
-    /// The wait between attempts, such as "exponential 1s max 1h"
-    #[arg(long)]
-    backoff: Option<Backoff>,
-    /// Wall time of one attempt
-    #[arg(long, value_name = "TIME", value_parser = when::span)]
-    attempt_timeout: Option<Duration>,
-}
-
-fn attempts(text: &str) -> Result<u32, String> {
-    let attempts = text.parse().ok().filter(|count| (1..=1000).contains(count));
-    attempts.ok_or_else(|| "allowed is from 1 to 1000".into())
-}
-
-impl Terms {
-    fn job(&self, kind: String) -> NewJob {
-        NewJob {
-            kind,
-            queue: self.queue.clone(),
-            priority: self.priority,
-            retry: RetryPolicy {
-                max_attempts: self.max_attempts,
-                trap_attempts: None,
-                backoff: self.backoff.clone(),
-            },
-            timeout_ms: self.attempt_timeout.map(when::millis),
-            ..NewJob::default()
-        }
-    }
-}
-
 pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<Exit> {
     if let Some(file) = &args.bulk {
-        let pattern = args.terms.job(args.kind.clone().unwrap_or_default());
+        let pattern = args.terms.job(args.kind.clone().unwrap_or_default())?;
         return bulk::run(session, file, &pattern);
     }
     if let Some(path) = &args.output {
@@ -112,7 +72,7 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
             )));
         }
     }
-    let mut job = args.terms.job(args.kind.clone().unwrap_or_default());
+    let mut job = args.terms.job(args.kind.clone().unwrap_or_default())?;
     let payload = read_payload(session.io.input, &args.given)?;
     if let Some(doubt) = &payload.doubt {
         session.note(doubt);
@@ -124,12 +84,15 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
         .at
         .or_else(|| Some(wall().plus(when::millis(args.after?))));
     let kind = job.kind.clone();
-    let id = one(session, job, args.wait)?;
+    let Enqueued { id, existing } = one(session, job, args.wait)?;
+    if existing {
+        session.note(&format!("job {id} was there already, and is the answer"));
+    }
     if args.wait {
         return wait::run(session, id, args.timeout, args.output.as_deref());
     }
     if session.is_json() {
-        session.json(&shapes::enqueued(id))?;
+        session.json(&shapes::enqueued(id, existing))?;
     } else {
         session.say(&id.text())?;
     }
@@ -137,7 +100,7 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
     Ok(Exit::Done)
 }
 
-fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<JobId> {
+fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<Enqueued> {
     let need = if wait { Need::Runner } else { Need::Anything };
     session.door(need)?;
     let mut answers = send(session, vec![job])?;
@@ -182,7 +145,7 @@ fn where_they_wait<'k>(
     ));
 }
 
-type Answers = Vec<Result<JobId, crate::api::ApiError>>;
+type Answers = Vec<Result<Enqueued, crate::api::ApiError>>;
 
 fn send(session: &mut Session<'_, '_>, jobs: Vec<NewJob>) -> Outcome<Answers> {
     let sent = jobs.len();

@@ -1,16 +1,17 @@
 //! One line of a bulk file: a JSON object that says a job.
 
-use sandhog_model::{NewJob, UnixMs};
+use sandhog_model::{NewJob, NewUnique, OnConflict, Scope, UniqueBy, UnixMs};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny},
 };
 use serde_json::{Deserializer, value::Map};
 
+use super::terms::scope_of;
 use crate::cli::{base64, when};
 
 /// The fields a line may have.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 20] = [
     "kind",
     "payload",
     "payload_text",
@@ -24,6 +25,13 @@ const FIELDS: [&str; 13] = [
     "max_attempts",
     "backoff",
     "attempt_timeout",
+    "retry_for",
+    "expires_in",
+    "expires_at",
+    "group",
+    "tags",
+    "unique",
+    "idempotency_key",
 ];
 
 /// Why a line is no job.
@@ -82,7 +90,8 @@ pub(super) fn parse(line: &str, pattern: &NewJob, now: UnixMs) -> Result<NewJob,
 fn rivals(one: &str, other: &str) -> bool {
     let payload = |field: &str| field.starts_with("payload");
     let due = |field: &str| field == "in" || field == "at";
-    payload(one) && payload(other) || due(one) && due(other)
+    let expires = |field: &str| field.starts_with("expires");
+    payload(one) && payload(other) || due(one) && due(other) || expires(one) && expires(other)
 }
 
 fn fill(job: &mut NewJob, field: &str, raw: &str, now: UnixMs) -> Result<(), String> {
@@ -116,12 +125,55 @@ fn fill(job: &mut NewJob, field: &str, raw: &str, now: UnixMs) -> Result<(), Str
             let parsed = text.parse().map_err(|why| format!("is {text:?}: {why}"))?;
             job.retry.backoff = Some(parsed);
         }
-        _ => {
+        "attempt_timeout" => job.timeout_ms = Some(span(raw)?),
+        "retry_for" => job.retry_for_ms = Some(span(raw)?),
+        "expires_in" => job.expires = Some(now.plus(span(raw)?)),
+        "expires_at" => {
             let text: String = value(raw)?;
-            job.timeout_ms = Some(when::millis(when::span(&text)?));
+            job.expires = Some(when::instant(&text)?);
         }
+        "group" => job.group = Some(value(raw)?),
+        "tags" => job.tags = value(raw)?,
+        "unique" => job.unique = Some(unique(raw)?),
+        _ => job.idempotency_key = Some(value(raw)?),
     }
     Ok(())
+}
+
+/// A time span in milliseconds.
+fn span(raw: &str) -> Result<u64, String> {
+    let text: String = value(raw)?;
+    when::span(&text).map(when::millis)
+}
+
+/// What a job must not be twice: `true`, or an object.
+fn unique(raw: &str) -> Result<NewUnique, String> {
+    #[derive(Deserialize, Default)]
+    #[serde(deny_unknown_fields, default)]
+    struct Wish {
+        by: Option<Vec<String>>,
+        key: Option<String>,
+        r#for: Option<String>,
+        r#while: Option<Scope>,
+        on_conflict: OnConflict,
+    }
+    let wish = match raw {
+        "true" => Wish::default(),
+        raw => value(raw)?,
+    };
+    let by = match (wish.by, wish.key) {
+        (Some(_), Some(_)) => return Err("has `by` and `key`, which exclude each other".into()),
+        (Some(fields), None) => UniqueBy::Fields(fields),
+        (None, Some(key)) => UniqueBy::Key(key),
+        (None, None) => UniqueBy::Payload,
+    };
+    let period = wish.r#for.map(|text| when::span(&text)).transpose()?;
+    Ok(NewUnique {
+        by,
+        period_ms: period.map(when::millis),
+        scope: wish.r#while.unwrap_or(scope_of(wish.on_conflict)),
+        on_conflict: wish.on_conflict,
+    })
 }
 
 fn payload(job: &mut NewJob, bytes: Vec<u8>, content_type: &str) {

@@ -80,6 +80,7 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
         },
         timeout_ms: None,
         parent: Some(grant.job),
+        ..NewJob::default()
     };
     let mut job = wish
         .accept(grant.services.mint(), now, &KindDefaults::default())

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Token, UnixMs};
+use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Terms, Token, UnixMs};
 
 use super::{
     Compiler, Fault, RegistryError,
@@ -168,6 +168,7 @@ impl Tryout {
                 retry: RetryPolicy::default(),
                 timeout_ms: Some(limits.timeout_ms),
                 parent: None,
+                terms: Terms::default(),
             },
             token: Token(1),
             number: 1,

@@ -11,7 +11,7 @@ use std::{
 
 use sandhog_model::{
     Amend, Asked, Attempt, Backoff, Cancellation, ClaimRequest, Failure, FailureKind, Job, JobId,
-    Now, Outcome, Output, Rejected, RetryPolicy, Settlement, State, Token, UnixMs,
+    Now, Outcome, Output, Rejected, RetryPolicy, Settlement, State, Terms, Token, UnixMs,
 };
 
 use crate::{
@@ -151,6 +151,7 @@ pub(super) fn job(id: JobId, kind: &str) -> Job {
         retry: retry(2),
         timeout_ms: None,
         parent: None,
+        terms: Terms::default(),
     }
 }
 

@@ -6,6 +6,7 @@ use sandhog_model::{Command, JobId, Now, Rejected};
 
 use super::{
     Durability,
+    expiry::Expiry,
     flush::Waiting,
     mailbox::{Inbox, Woken},
     merge::Taken,
@@ -40,6 +41,7 @@ pub(super) struct Actor {
     pub(super) torn_tail_bytes: u64,
     pub(super) taken: Taken,
     pub(super) upkeep: Upkeep,
+    pub(super) expiry: Expiry,
     pub(super) _lock: HeldLock,
 }
 
@@ -90,6 +92,7 @@ impl Actor {
                     self.commit(now);
                 }
             }
+            self.expire(now);
             if self.land(false) {
                 self.commit(now);
             }
@@ -103,7 +106,8 @@ impl Actor {
     fn next(&mut self, inbox: &Inbox, wishes: &mut Vec<Wish>) -> bool {
         loop {
             let end = self.sync_due();
-            let woken = inbox.take(wishes, end);
+            let expiry = self.expiry_due();
+            let woken = inbox.take(wishes, end.into_iter().chain(expiry).min());
             if end.is_some_and(|end| end <= Instant::now()) {
                 self.sync();
             }
@@ -112,6 +116,7 @@ impl Actor {
                 Woken::Left => return false,
                 // What came meanwhile is a batch now.
                 Woken::Synced => return true,
+                Woken::Nothing if expiry.is_some_and(|due| due <= Instant::now()) => return true,
                 Woken::Nothing => {}
             }
         }
@@ -238,6 +243,7 @@ impl Actor {
                 let settled = self.are_settled(&scanned.found);
                 self.answer_look(reply, scanned, settled);
             }
+            Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
             Wish::Queues(reply) => self.answer_look(reply, self.queues(now), true),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {

@@ -39,6 +39,8 @@ impl Batch {
             Event::Enqueued(_)
             | Event::Cron { job: Some(_), .. }
             | Event::Hastened { .. }
+            | Event::Postponed { .. }
+            | Event::Steered { .. }
             | Event::Lost { .. } => {
                 self.wants_sync = true;
                 self.readied = true;
@@ -58,9 +60,12 @@ impl Batch {
                         | Verdict::Cancelled => false,
                     };
             }
-            Event::Checkpointed { .. } | Event::CancelAsked { .. } | Event::Cancelled { .. } => {
-                self.wants_sync = true
-            }
+            Event::Checkpointed { .. }
+            | Event::CancelAsked { .. }
+            | Event::Cancelled { .. }
+            | Event::Unlocked { .. } => self.wants_sync = true,
+            // It is noticed again, when that was lost.
+            Event::Expired { .. } => {}
             Event::Requeued { id, from_dead, .. } => {
                 self.wants_sync = true;
                 self.readied = true;

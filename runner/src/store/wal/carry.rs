@@ -36,6 +36,9 @@ pub(super) fn carried(
         checkpoint,
         cancel: history.cancel(entry).cloned(),
         traps: entry.traps,
+        lifted: entry.lifted,
+        unlocked: entry.unlocked,
+        failing_since: entry.failing_since,
         job: history.job,
     };
     fit(&mut carried);

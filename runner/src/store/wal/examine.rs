@@ -40,6 +40,8 @@ pub(super) struct Examined {
     pub(super) last_id: Option<JobId>,
     /// The largest token seen or lost.
     pub(super) last_token: Token,
+    /// What people said of queues last, as facts.
+    pub(super) steered: BTreeMap<String, Event>,
     files: SegmentFiles,
 }
 
@@ -48,6 +50,7 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
     let mut trails: BTreeMap<JobId, Vec<RecordAt>> = BTreeMap::new();
     let mut crons: BTreeMap<String, Box<CronState>> = BTreeMap::new();
     let (mut last_id, mut last_token) = (None, Token::default());
+    let mut steered = BTreeMap::new();
     let found = salvage::salvage(disk, data, log, |at, record| {
         for id in record.event.ids() {
             trails.entry(id).or_default().push(at);
@@ -61,6 +64,9 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
             }
             Event::CronForgotten { name, .. } => {
                 crons.remove(&name);
+            }
+            Event::Steered { ref queue, .. } => {
+                steered.insert(queue.clone(), record.event);
             }
             _ => {}
         }
@@ -79,6 +85,7 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
         crons,
         last_id,
         last_token,
+        steered,
     })
 }
 
@@ -116,7 +123,10 @@ impl Examined {
     fn may_go_on(&self, job: &Carried, latest: RecordAt) -> bool {
         let is_open = match job.status {
             Status::Waiting { .. } | Status::Running { .. } | Status::Dead(_) => true,
-            Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) => false,
+            Status::Completed(_)
+            | Status::Cancelled(_)
+            | Status::Discarded(_)
+            | Status::Expired(_) => false,
         };
         let holes = &self.found.holes;
         is_open
@@ -148,6 +158,10 @@ fn token(event: &Event) -> Token {
         | Event::Hastened { .. }
         | Event::Deleted { .. }
         | Event::Cancelled { .. }
+        | Event::Postponed { .. }
+        | Event::Expired { .. }
+        | Event::Unlocked { .. }
+        | Event::Steered { .. }
         | Event::Pruned { .. } => Token::default(),
     }
 }

@@ -102,6 +102,9 @@ impl Folded {
             checkpoint: None,
             cancel: None,
             traps: 0,
+            lifted: false,
+            unlocked: false,
+            failing_since: None,
             job,
         }));
         true
@@ -165,10 +168,17 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         }
         Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => hasten(job, at),
+        Event::Postponed { due, .. } => postpone(job, due),
+        Event::Expired { at, .. } => {
+            job.status = Status::Expired(at);
+            job.checkpoint = None;
+        }
+        Event::Unlocked { .. } => job.unlocked = true,
         Event::Enqueued(_)
         | Event::Cron { .. }
         | Event::CronForgotten { .. }
         | Event::Deleted { .. }
+        | Event::Steered { .. }
         | Event::Carried(_)
         | Event::Pruned { .. }
         | Event::Trimmed { .. }
@@ -198,8 +208,16 @@ fn hasten(job: &mut Carried, at: UnixMs) {
     job.status = waiting(due, false);
 }
 
+fn postpone(job: &mut Carried, due: UnixMs) {
+    let backoff = matches!(job.status, Status::Waiting { backoff: true, .. });
+    restart(job);
+    job.status = waiting(due, backoff);
+}
+
 fn requeue(job: &mut Carried, at: UnixMs) {
     job.cancel = None;
+    job.lifted |= job.job.terms.expires.is_some();
+    job.failing_since = None;
     job.status = waiting(at, false);
     (job.attempts, job.losses, job.traps) = (0, 0, 0);
 }
@@ -227,8 +245,14 @@ fn restart(job: &mut Carried) {
     job.cancel = None;
     match job.status {
         Status::Waiting { .. } | Status::Running { .. } => {}
-        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => {
+        Status::Completed(_)
+        | Status::Cancelled(_)
+        | Status::Discarded(_)
+        | Status::Dead(_)
+        | Status::Expired(_) => {
             (job.attempts, job.losses, job.traps) = (0, 0, 0);
+            job.lifted |= job.job.terms.expires.is_some();
+            job.failing_since = None;
         }
     }
 }
@@ -243,7 +267,12 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
             job.output = Some(output);
             (Status::Completed(ended), true)
         }
-        Verdict::Retry { due } => (waiting(due, true), true),
+        Verdict::Retry { due } => {
+            if job.job.terms.retry_for_ms.is_some() {
+                job.failing_since.get_or_insert(ended);
+            }
+            (waiting(due, true), true)
+        }
         Verdict::Snoozed { due } | Verdict::PutBack { due, .. } => (waiting(due, false), false),
         Verdict::Discarded { reason } => {
             job.reason = Some(reason);
@@ -257,7 +286,11 @@ fn settle(job: &mut Carried, attempt: &Attempt, verdict: Verdict) {
     let repeats = (attempt.failure.as_ref()).is_some_and(|failure| failure.kind.is_deterministic());
     job.traps = match status {
         Status::Waiting { .. } | Status::Running { .. } => job.traps + u32::from(used && repeats),
-        Status::Completed(_) | Status::Cancelled(_) | Status::Discarded(_) | Status::Dead(_) => 0,
+        Status::Completed(_)
+        | Status::Cancelled(_)
+        | Status::Discarded(_)
+        | Status::Dead(_)
+        | Status::Expired(_) => 0,
     };
     if ran {
         job.failure = attempt.failure.as_ref().map(|failure| failure.kind);

@@ -12,8 +12,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, Rejected, Settlement, State,
-    Token, cron::CronWish,
+    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
+    Settlement, State, Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -21,7 +21,7 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LetterWish, Reply, Wish},
+    wish::{CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, Wish},
 };
 use crate::{
     clock::Clock,
@@ -29,8 +29,8 @@ use crate::{
     store::{
         Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
         DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Store, StoreError,
-        StoreStats,
+        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
+        StoreError, StoreStats, UniqueRow,
         dead::{BadList, DeadStore},
     },
 };
@@ -74,7 +74,10 @@ impl Wal {
         &self.lost
     }
 
-    async fn ask<T>(&self, wish: impl FnOnce(Reply<T>) -> Wish) -> Result<T, StoreError> {
+    pub(super) async fn ask<T>(
+        &self,
+        wish: impl FnOnce(Reply<T>) -> Wish,
+    ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.mailbox
             .put(wish(reply))
@@ -141,25 +144,6 @@ impl Wal {
                 return Ok(found);
             }
         }
-    }
-
-    /// A parent's jobs stand in its own record, so no index of parents is needed.
-    async fn children(
-        &self,
-        parent: JobId,
-        filter: &JobFilter,
-        before: Option<JobId>,
-    ) -> Result<Vec<Known>, StoreError> {
-        let ids = self
-            .read_known(parent, move |known, files| {
-                views::children(known, before, |at| files.read(at))
-            })
-            .await?;
-        let mut found = self.look(ids.unwrap_or_default()).await?;
-        found.retain(|Known { entry, state, .. }| {
-            views::matches(filter, &entry.kind, &entry.queue, *state)
-        });
-        Ok(found)
     }
 }
 
@@ -280,6 +264,14 @@ impl Store for Wal {
         }))
     }
 
+    fn steer(&self, steer: Steer) -> Answer<'_, ()> {
+        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Steer(steer, reply))))
+    }
+
+    fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()> {
+        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Govern(rules, reply))))
+    }
+
     fn ready(&self) -> Arc<Notify> {
         self.ready.clone()
     }
@@ -325,6 +317,10 @@ impl Inspect for Wal {
 
     fn crons(&self) -> Answer<'_, Vec<CronRow>> {
         Box::pin(self.ask(|reply| Wish::Crons(CronAsk::All(reply))))
+    }
+
+    fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
+        Box::pin(self.unique_page(page))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

@@ -185,6 +185,10 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Deleted { .. }
         | Event::CancelAsked { .. }
         | Event::Cancelled { .. }
+        | Event::Postponed { .. }
+        | Event::Expired { .. }
+        | Event::Unlocked { .. }
+        | Event::Steered { .. }
         | Event::Carried(_)
         | Event::Pruned { .. }
         | Event::Trimmed { .. }

@@ -76,6 +76,9 @@ fn carried(letter: &Letter, now: Now) -> Carried {
         checkpoint: None,
         cancel: None,
         traps: 0,
+        lifted: false,
+        unlocked: false,
+        failing_since: None,
     };
     carry::fit(&mut carried);
     carried
@@ -324,6 +327,10 @@ fn check(letter: &Letter, now: Now) -> Result<(), String> {
         retry: job.retry,
         timeout_ms: job.timeout_ms,
         parent: job.parent,
+        group: job.terms.group,
+        tags: job.terms.tags,
+        retry_for_ms: job.terms.retry_for_ms,
+        ..NewJob::default()
     };
     // What fits in a record: it was within the other store's bound.
     let bounds = Bounds {

@@ -54,25 +54,7 @@ impl Live {
         bytes: u64,
         mono: u64,
     ) -> Result<(), Unsound> {
-        let place = |id: &JobId| ledger.look(*id).map(|seen| seen.enqueued());
-        let left: Vec<RecordAt> = match &record.fact {
-            Fact::Carried(anew) => place(&anew.job.id).into_iter().collect(),
-            Fact::Deleted { id, .. } => place(id).into_iter().collect(),
-            Fact::Pruned { ids, .. } => ids.iter().filter_map(place).collect(),
-            Fact::Enqueued(_)
-            | Fact::Leased { .. }
-            | Fact::Checkpointed { .. }
-            | Fact::Settled { .. }
-            | Fact::Lost { .. }
-            | Fact::Requeued { .. }
-            | Fact::Hastened { .. }
-            | Fact::CancelAsked { .. }
-            | Fact::Cancelled { .. }
-            | Fact::Cron { .. }
-            | Fact::CronForgotten { .. }
-            | Fact::Trimmed { .. }
-            | Fact::Merged { .. } => Vec::new(),
-        };
+        let left = left(ledger, &record.fact);
         ledger.take_in(record, at, mono)?;
         for place in left {
             self.leave(place);
@@ -107,6 +89,10 @@ impl Live {
             | Fact::Cancelled { .. }
             | Fact::Cron { job: None, .. }
             | Fact::CronForgotten { .. }
+            | Fact::Postponed { .. }
+            | Fact::Expired { .. }
+            | Fact::Unlocked { .. }
+            | Fact::Steered { .. }
             | Fact::Deleted { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }
@@ -232,6 +218,33 @@ impl Live {
     fn needed_mut(&mut self, segment: u32) -> Option<&mut Needed> {
         let place = self.place(segment)?;
         self.segments.get_mut(place)
+    }
+}
+
+/// Where the first records of jobs lie that the fact takes out, or writes anew.
+fn left(ledger: &Ledger, fact: &Fact<'_>) -> Vec<RecordAt> {
+    let place = |id: &JobId| ledger.look(*id).map(|seen| seen.enqueued());
+    match fact {
+        Fact::Carried(anew) => place(&anew.job.id).into_iter().collect(),
+        Fact::Deleted { id, .. } => place(id).into_iter().collect(),
+        Fact::Pruned { ids, .. } => ids.iter().filter_map(place).collect(),
+        Fact::Enqueued(_)
+        | Fact::Leased { .. }
+        | Fact::Checkpointed { .. }
+        | Fact::Settled { .. }
+        | Fact::Lost { .. }
+        | Fact::Requeued { .. }
+        | Fact::Hastened { .. }
+        | Fact::CancelAsked { .. }
+        | Fact::Cancelled { .. }
+        | Fact::Cron { .. }
+        | Fact::CronForgotten { .. }
+        | Fact::Postponed { .. }
+        | Fact::Expired { .. }
+        | Fact::Unlocked { .. }
+        | Fact::Steered { .. }
+        | Fact::Trimmed { .. }
+        | Fact::Merged { .. } => Vec::new(),
     }
 }
 

@@ -108,6 +108,9 @@ pub(super) fn take_over(
             jobs += 1;
         }
         take_over_crons(writer, &other.read.ledger, now)?;
+        for event in writer.ledger.unsaid(&other.read.ledger) {
+            stage(writer, event, now)?;
+        }
         let merged = Event::Merged {
             log: other.log.to_string(),
             at: now.wall,

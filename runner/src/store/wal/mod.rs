@@ -4,6 +4,7 @@
 //! taken in, written with one write, synced once, and only then answered. Knows nothing of plugins,
 //! sockets or workers.
 
+mod accept;
 mod actor;
 mod batch;
 mod carry;
@@ -12,6 +13,7 @@ mod commit;
 mod compact;
 mod dump;
 mod examine;
+mod expiry;
 mod flush;
 mod fold;
 mod handle;
@@ -23,6 +25,7 @@ mod logs;
 mod mailbox;
 mod merge;
 mod open;
+mod queues;
 mod reconcile;
 mod recovered;
 mod repair;
@@ -41,6 +44,8 @@ mod wish;
 mod writer;
 
 use std::{fmt, path::PathBuf, str::FromStr, sync::Arc};
+
+use sandhog_model::QueueRules;
 
 use crate::{
     clock::{Clock, SystemClock},
@@ -138,6 +143,8 @@ pub struct WalOptions {
     pub keep_ended_ms: Option<u64>,
     /// How many of them are kept, the latest; `None` for all.
     pub max_ended: Option<usize>,
+    /// What the operator says of queues.
+    pub queues: Arc<QueueRules>,
     /// What the lock file says this process runs, such as `sandhog start`.
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
@@ -163,6 +170,7 @@ impl WalOptions {
             letters: LetterBounds::default(),
             keep_ended_ms: None,
             max_ended: None,
+            queues: Arc::default(),
             command: command.into(),
             passing: false,
             background: true,

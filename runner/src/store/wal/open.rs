@@ -14,6 +14,7 @@ use super::{
     Durability, Wal, WalOptions,
     actor::Actor,
     compact::{CompactOptions, Compaction},
+    expiry::Expiry,
     flush::Flusher,
     layout::{self, LogId},
     logs::{self, LookError, Misplaced},
@@ -157,6 +158,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     seen.into_iter().chain(letters).for_each(|id| mint.saw(id));
     let lost = leased(&writer.ledger);
     reconcile::reconcile(&mut writer, &gone, now)?;
+    writer.ledger.govern(options.queues.clone(), now);
     let mut actor = Actor {
         writer,
         waiting: Vec::new(),
@@ -166,6 +168,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         torn_tail_bytes,
         taken,
         upkeep: Upkeep::new(options.keep_ended_ms, options.max_ended),
+        expiry: Expiry::default(),
         _lock: lock,
     };
     actor.purge_at_start();

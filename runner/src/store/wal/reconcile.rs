@@ -76,7 +76,8 @@ fn meaning(writer: &Writer, forgotten: &HashSet<JobId>, id: JobId, token: Token)
         | Status::Completed(_)
         | Status::Cancelled(_)
         | Status::Discarded(_)
-        | Status::Dead(_) => Meaning::Gone,
+        | Status::Dead(_)
+        | Status::Expired(_) => Meaning::Gone,
     }
 }
 

@@ -284,6 +284,9 @@ fn write(
                 job: None,
             })?;
         }
+        for event in examined.steered.values() {
+            new.append(event.clone())?;
+        }
         new.append(Event::Trimmed {
             before: sandhog_model::RecordAt(0),
             at: now,

@@ -15,13 +15,32 @@ use super::{
     views,
     wish::{Known, LeaseRef},
 };
-use crate::store::{JobRow, LeasedJob, StoreError};
+use crate::store::{JobFilter, JobRow, LeasedJob, StoreError};
 
 /// Tries to read a job whose records are written anew and removed again and again. Each needs
 /// another pass of the compaction in between.
 const REREADS: usize = 8;
 
 impl Wal {
+    /// A parent's jobs stand in its own record, so no index of parents is needed.
+    pub(super) async fn children(
+        &self,
+        parent: JobId,
+        filter: &JobFilter,
+        before: Option<JobId>,
+    ) -> Result<Vec<Known>, StoreError> {
+        let ids = self
+            .read_known(parent, move |known, files| {
+                views::children(known, before, |at| files.read(at))
+            })
+            .await?;
+        let mut found = self.look(ids.unwrap_or_default()).await?;
+        found.retain(|Known { entry, state, .. }| {
+            views::matches(filter, &entry.kind, &entry.queue, *state)
+        });
+        Ok(found)
+    }
+
     /// Look a job up and read its records, once more when they were written anew meanwhile and the
     /// old ones removed.
     pub(super) async fn read_known<T: Send + 'static>(

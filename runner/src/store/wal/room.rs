@@ -21,12 +21,18 @@ impl Room {
             Event::Enqueued(_) | Event::Checkpointed { .. } | Event::Cron { job: Some(_), .. } => {
                 Self::NewWork
             }
-            Event::Leased { .. } | Event::Requeued { .. } | Event::Hastened { .. } => Self::Work,
+            Event::Leased { .. }
+            | Event::Requeued { .. }
+            | Event::Hastened { .. }
+            | Event::Postponed { .. } => Self::Work,
             Event::Settled { .. }
             | Event::Lost { .. }
             | Event::Deleted { .. }
             | Event::CancelAsked { .. }
             | Event::Cancelled { .. }
+            | Event::Expired { .. }
+            | Event::Unlocked { .. }
+            | Event::Steered { .. }
             | Event::Carried(_)
             | Event::Cron { job: None, .. }
             | Event::CronForgotten { .. }

@@ -1,5 +1,7 @@
 //! What each wish means: commands for the rules, look-ups in the index.
 
+use std::sync::Arc;
+
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
     cron::CronWish,
@@ -10,7 +12,7 @@ use super::{
     views,
     wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
 };
-use crate::store::{CalledOff, CronDone, CronRow, JobFilter, QueueRow, StoreError, StoreStats};
+use crate::store::{CalledOff, CronDone, CronRow, JobFilter, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -80,25 +82,36 @@ impl Actor {
     }
 
     pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
-        self.writer.ledger.advance(now.wall);
-        let max = request.max;
-        let ids = self.carry_out(Command::Claim(request), now)?;
-        let ledger = &self.writer.ledger;
-        let leases: Vec<LeaseRef> = ids
-            .into_iter()
-            .filter_map(|id| {
-                let entry = ledger.get(id)?;
-                Some(LeaseRef {
-                    id,
-                    token: entry.token,
-                    attempt: entry.running_attempt()?,
-                    enqueued: entry.enqueued,
-                    checkpoint: entry.checkpoint,
-                })
-            })
-            .collect();
-        let next_due = (leases.len() < max).then(|| ledger.next_due()).flatten();
-        Ok(Leases { leases, next_due })
+        self.writer.ledger.advance(now);
+        self.expire(now);
+        let kinds: Arc<[String]> = request.kinds.into();
+        let mut leases = Vec::new();
+        while leases.len() < request.max {
+            match self.carry_out(Command::Claim(kinds.clone()), now) {
+                Ok(ids) if ids.is_empty() => break,
+                Ok(ids) => leases.extend(ids.into_iter().filter_map(|id| self.lease_ref(id))),
+                // Those that were given already are.
+                Err(_) if !leases.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let is_all = leases.len() < request.max;
+        let next_due = is_all.then(|| self.writer.ledger.next_claimable(now));
+        Ok(Leases {
+            leases,
+            next_due: next_due.flatten(),
+        })
+    }
+
+    fn lease_ref(&self, id: JobId) -> Option<LeaseRef> {
+        let entry = self.writer.ledger.get(id)?;
+        Some(LeaseRef {
+            id,
+            token: entry.token,
+            attempt: entry.running_attempt()?,
+            enqueued: entry.enqueued,
+            checkpoint: entry.checkpoint,
+        })
     }
 
     pub(super) fn renew(&mut self, leases: Vec<(JobId, Token)>, now: Now) -> Vec<(JobId, Token)> {
@@ -230,7 +243,7 @@ impl Actor {
         known.iter().all(|known| known.entry.latest < settled)
     }
 
-    fn known(&self, id: JobId, now: Now) -> Option<Known> {
+    pub(super) fn known(&self, id: JobId, now: Now) -> Option<Known> {
         let entry = self.writer.ledger.get(id)?;
         Some(Known {
             id,
@@ -267,18 +280,6 @@ impl Actor {
             found,
             resume: None,
         }
-    }
-
-    pub(super) fn queues(&self, now: Now) -> Vec<QueueRow> {
-        self.writer
-            .ledger
-            .counts(now.wall)
-            .into_iter()
-            .map(|(queue, counts)| QueueRow {
-                queue: queue.to_string(),
-                counts,
-            })
-            .collect()
     }
 
     pub(super) fn stats(&self, now: Now) -> StoreStats {

@@ -256,7 +256,8 @@ impl Actor {
             .crons_before(place)
             .map(|(name, state)| cron_as_it_is(name, state, now))
             .collect();
-        for cron in crons {
+        let retold = writer.ledger.retold(place);
+        for cron in crons.into_iter().chain(retold) {
             let staged = self.writer.stage(cron, WithLetter::IsThere, now);
             staged.map_err(|unstaged| self.unstaged(unstaged))?;
         }

@@ -1,14 +1,16 @@
 //! What callers put into the writer's mailbox, each with the place its answer goes.
 
+use std::sync::Arc;
+
 use sandhog_model::{
-    Amend, Cancellation, Carried, ClaimRequest, Entry, Job, JobId, Letter, RecordAt, Rejected,
-    Settlement, State, Token, UnixMs, cron::CronWish,
+    Amend, Cancellation, Carried, ClaimRequest, Digest, Entry, Job, JobId, Letter, QueueRules,
+    RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
 };
 use tokio::sync::oneshot;
 
 use crate::store::{
     Amended, CalledOff, CronDone, CronRow, DeadWish, Imported, JobFilter, LetterBounds, LetterRef,
-    Purged, QueueRow, StoreError, StoreStats, frames,
+    Purged, QueueRow, Steer, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -36,6 +38,13 @@ pub(super) struct Known {
     pub(super) id: JobId,
     pub(super) entry: Entry,
     pub(super) state: State,
+}
+
+/// Unique jobs that stand in the way of others.
+pub(super) struct Uniques {
+    pub(super) found: Vec<(Standing, Known)>,
+    /// The key of the first that is not shown.
+    pub(super) next: Option<Digest>,
 }
 
 /// A part of a scan through the index.
@@ -90,6 +99,17 @@ pub(super) enum CronAsk {
     All(Reply<Vec<CronRow>>),
 }
 
+/// What is asked of queues, and of unique jobs.
+pub(super) enum QueueAsk {
+    Steer(Steer, Reply<()>),
+    Govern(Arc<QueueRules>, Reply<()>),
+    Unique {
+        from: Digest,
+        limit: usize,
+        reply: Reply<Uniques>,
+    },
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -114,6 +134,7 @@ pub(super) enum Wish {
         limit: usize,
         reply: Reply<Scanned>,
     },
+    OfQueues(QueueAsk),
     Queues(Reply<Vec<QueueRow>>),
     Stats(Reply<StoreStats>),
     Compact(Ask),

@@ -15,7 +15,6 @@ use super::{
     live::Live,
     room::Room,
     segments::Appender,
-    wish::Coming,
 };
 use crate::{
     clock::Clock,
@@ -142,7 +141,11 @@ impl Writer {
 
     /// Decide a wish and take in what follows.
     pub(super) fn carry_out(&mut self, command: Command, now: Now) -> Result<Vec<JobId>, Unstaged> {
-        let entropy = self.entropy.next() as u64;
+        let entropy = match command {
+            // Nothing about a lease is left to chance.
+            Command::Claim(_) => 0,
+            _ => self.entropy.next() as u64,
+        };
         let events = self
             .ledger
             .decide(command, now, entropy)
@@ -192,23 +195,13 @@ impl Writer {
         Ok(at)
     }
 
-    /// Take a job in, of which the record is made.
-    pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<(), Unstaged> {
-        let refused = |rejected: Rejected| Unstaged::Refused(rejected.into());
-        let body = match &coming.body {
-            Ok(body) => body,
-            Err(why) => return Err(refused(Rejected::Invalid(why.clone()))),
-        };
-        self.ledger.may_accept(coming.id).map_err(refused)?;
-        self.reserve(body.len(), Room::NewWork, now.mono)?;
-        let reading = frames::decode_slim(body).map_err(Unstaged::Poison)?;
-        reading.tell(|slim| self.append(body, slim, now))?;
-        self.batch.accepted(coming.id);
-        Ok(())
-    }
-
     /// Append a record for which there is room, and take it in.
-    fn append(&mut self, body: &[u8], slim: &Slim<'_>, now: Now) -> Result<RecordAt, Unstaged> {
+    pub(super) fn append(
+        &mut self,
+        body: &[u8],
+        slim: &Slim<'_>,
+        now: Now,
+    ) -> Result<RecordAt, Unstaged> {
         if self.appender.will_roll(body.len()) {
             // A segment's end is synced there: never beside another sync of the same file.
             self.land(true).map_err(Unstaged::Poison)?;
@@ -219,6 +212,7 @@ impl Writer {
         self.live
             .take_in(&mut self.ledger, slim, at, bytes, now.mono)
             .map_err(|unsound| Unstaged::Poison(format!("job {}: {}", unsound.id, unsound.why)))?;
+        self.batch.readied |= self.ledger.take_opened();
         Ok(at)
     }
 
@@ -301,6 +295,10 @@ impl Writer {
             | Event::Deleted { .. }
             | Event::CancelAsked { .. }
             | Event::Cancelled { .. }
+            | Event::Postponed { .. }
+            | Event::Expired { .. }
+            | Event::Unlocked { .. }
+            | Event::Steered { .. }
             | Event::Carried(_)
             | Event::Pruned { .. }
             | Event::Trimmed { .. }

@@ -155,6 +155,9 @@ fn carried_events(id: JobId, at: UnixMs) -> Vec<Event> {
         checkpoint: None,
         cancel: None,
         traps: 0,
+        lifted: false,
+        unlocked: false,
+        failing_since: None,
     };
     let due = at;
     for status in [

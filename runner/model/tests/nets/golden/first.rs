@@ -2,7 +2,7 @@
 
 use sandhog_model::{
     Attempt, Backoff, Event, Failure, FailureKind, Job, JobId, LogLevel, LogLine, LogSource,
-    Output, Record, RecordAt, RetryPolicy, Token, UnixMs, Verdict, Waiting,
+    Output, Record, RecordAt, RetryPolicy, Terms, Token, UnixMs, Verdict, Waiting,
 };
 
 /// The job of most samples.
@@ -33,6 +33,7 @@ pub(super) fn bare() -> Job {
         retry: RetryPolicy::default(),
         timeout_ms: None,
         parent: None,
+        terms: Terms::default(),
     }
 }
 
@@ -58,6 +59,7 @@ pub(super) fn full(backoff: Backoff) -> Job {
         },
         timeout_ms: Some(86_400_000),
         parent: Some(ID),
+        terms: Terms::default(),
     }
 }
 

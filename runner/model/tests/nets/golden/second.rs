@@ -22,6 +22,9 @@ pub(super) fn carried(status: Status) -> Carried {
         checkpoint: None,
         cancel: None,
         traps: 0,
+        lifted: false,
+        unlocked: false,
+        failing_since: None,
     }
 }
 

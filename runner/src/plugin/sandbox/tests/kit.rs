@@ -14,7 +14,7 @@ use std::{
 
 pub(crate) use sandhog_kit::hand_made::HandMade;
 use sandhog_kit::hostile::GO;
-use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Token, UnixMs};
+use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Terms, Token, UnixMs};
 
 use crate::plugin::{
     AttemptRequest, Ceilings, Grants, Host, Limits, Live, Outside, Plugin, Report, SandboxOptions,
@@ -117,6 +117,7 @@ impl Rig {
                 retry: RetryPolicy::default(),
                 timeout_ms: None,
                 parent: None,
+                terms: Terms::default(),
             },
             token: Token(3),
             number: 1,

@@ -1,0 +1,44 @@
+//! What is known of queues, for those who look.
+
+use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+
+use super::{NameId, Names, Queue, QueueLimits, QueueRules, Queues, Steering, Told};
+use crate::index::ByInstant;
+
+impl Queues {
+    pub(crate) fn steered(&self) -> &BTreeMap<Arc<str>, Told> {
+        &self.steered
+    }
+
+    pub(crate) fn rules(&self) -> &QueueRules {
+        &self.rules
+    }
+
+    /// The limits that count for a queue now.
+    pub(crate) fn limits(&self, name: &str) -> QueueLimits {
+        self.terms(name).limits
+    }
+
+    /// Every lane, in an order that does not depend on how names are numbered.
+    pub(crate) fn by_name<'a>(
+        &'a self,
+        names: &'a Names,
+    ) -> BTreeMap<(&'a str, &'a str, core::cmp::Reverse<i16>, Option<&'a str>), &'a ByInstant> {
+        let text = |name: NameId| &**names.text(name);
+        let of_queue = |(at, queue): (&'a NameId, &'a Queue)| {
+            let at = *at;
+            let lanes = queue.lanes();
+            lanes.map(move |(lane, jobs)| {
+                let group = lane.group.map(text);
+                ((text(at), text(lane.kind), lane.priority, group), jobs)
+            })
+        };
+        self.queues.iter().flat_map(of_queue).collect()
+    }
+
+    /// What was said of queues, without where.
+    pub(crate) fn said(&self) -> Vec<(&Arc<str>, Steering)> {
+        let said = self.steered.iter();
+        said.map(|(name, told)| (name, told.to)).collect()
+    }
+}

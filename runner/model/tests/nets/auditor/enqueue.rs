@@ -1,0 +1,136 @@
+//! What becomes of a job that is to be accepted, and of one that waits too long.
+
+use sandhog_model::{Event, Job, JobId, Now, OnConflict, QueueMode, Rejected, Sameness, State};
+
+use super::Auditor;
+use crate::predict::{Known, Life};
+
+impl Auditor {
+    /// Accepted, unless its id is taken, it is there under its idempotency key, another stands in its
+    /// way, or its queue takes nothing in.
+    pub(super) fn enqueue(&mut self, job: &Job, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        if self.job(job.id).is_some() {
+            assert_eq!(answer, &Err(Rejected::IdTaken(job.id)));
+            return;
+        }
+        let wall = now.wall.0;
+        let living = || self.jobs.iter().filter(|known| known.life != Life::Deleted);
+        let duplicate = |holder, sameness, is_kept| {
+            Err(Rejected::Duplicate {
+                holder,
+                sameness,
+                is_kept,
+            })
+        };
+        if let Some(named) = &job.terms.idempotency
+            && let Some(known) =
+                living().find(|known| known.terms.idempotency.as_ref() == Some(named))
+        {
+            assert_eq!(answer, &duplicate(known.id, Sameness::Idempotency, true));
+            return;
+        }
+        if let Some(unique) = &job.terms.unique {
+            let stand: Vec<JobId> = living()
+                .filter(|known| known.stands(unique.key, wall))
+                .map(|known| known.id)
+                .collect();
+            if !stand.is_empty() {
+                return self.conflict(job, unique.on_conflict, &stand, now, answer);
+            }
+        }
+        let waiting = living().filter(|known| known.queue == job.queue);
+        let waiting = waiting.filter(|known| matches!(known.life, Life::Waits { .. }));
+        let queue = job.queue.clone();
+        if self.modes.get(&queue) == Some(&QueueMode::Draining) {
+            assert_eq!(answer, &Err(Rejected::QueueDraining { queue }));
+        } else if queue == "q2" && waiting.count() >= 4 {
+            assert!(matches!(answer, Err(Rejected::QueueFull { max: 4, .. })));
+        } else {
+            assert_eq!(answer, &Ok(vec![Event::Enqueued(Box::new(job.clone()))]));
+            self.accept(job);
+        }
+    }
+
+    fn accept(&mut self, job: &Job) {
+        self.jobs.retain(|known| known.id != job.id);
+        self.jobs.push(Known::new(job));
+    }
+
+    fn conflict(
+        &mut self,
+        job: &Job,
+        on_conflict: OnConflict,
+        stand: &[JobId],
+        now: Now,
+        answer: &Result<Vec<Event>, Rejected>,
+    ) {
+        match answer.as_deref() {
+            Err(Rejected::Duplicate {
+                holder,
+                sameness: Sameness::Unique,
+                is_kept,
+            }) => {
+                assert!(stand.contains(holder));
+                assert_eq!(*is_kept, on_conflict == OnConflict::Keep);
+                let life = self.job(*holder).expect("it stands").life;
+                let moves = matches!(on_conflict, OnConflict::Replace | OnConflict::Debounce);
+                assert!(!moves || !matches!(life, Life::Waits { .. }));
+            }
+            Ok([Event::Enqueued(accepted), Event::Cancelled { id, .. }]) => {
+                assert!(on_conflict == OnConflict::Replace && stand.contains(id));
+                assert_eq!(**accepted, *job);
+                let old = self.job(*id).expect("it stands");
+                assert!(matches!(old.life, Life::Waits { .. }));
+                old.life = Life::Ended(State::Cancelled);
+                old.ended_at = now.wall.0;
+                self.accept(job);
+            }
+            Ok([Event::Postponed { id, due, .. }]) => {
+                assert!(on_conflict == OnConflict::Debounce && stand.contains(id));
+                let old = self.job(*id).expect("it stands");
+                assert!(matches!(old.life, Life::Waits { .. }));
+                let until = old.terms.unique.as_ref().and_then(|unique| unique.until);
+                assert_eq!(*due, until.map_or(job.due, |until| until.min(job.due)));
+                let (due, seen_due) = (due.0, due.0 <= now.wall.0);
+                old.life = Life::Waits { due, seen_due };
+            }
+            other => panic!("a conflict gave {other:?}"),
+        }
+    }
+
+    /// Those that wait too long end, the earliest first.
+    pub(super) fn expire(&mut self, max: usize, now: Now, answer: &Result<Vec<Event>, Rejected>) {
+        let mut late: Vec<(u64, JobId)> = Vec::new();
+        for job in &self.jobs {
+            if matches!(job.life, Life::Waits { .. })
+                && let Some(expires) = job.expires().filter(|at| *at <= now.wall.0)
+            {
+                late.push((expires, job.id));
+            }
+        }
+        late.sort_unstable();
+        late.truncate(max);
+        let at = now.wall;
+        let events = late.iter().map(|(_, id)| Event::Expired { id: *id, at });
+        assert_eq!(answer, &Ok(events.collect()));
+        for (_, id) in late {
+            let job = self.job(id).expect("it waits");
+            job.life = Life::Ended(State::Expired);
+            job.ended_at = at.0;
+        }
+    }
+}
+
+/// Whether a job that is brought back would stand in the way of others, and another stands in its.
+pub(super) fn is_stood_against(jobs: &[Known], job: &Known, now: Now) -> bool {
+    let Some(unique) = &job.terms.unique else {
+        return false;
+    };
+    let mut back = job.clone();
+    back.life = Life::Waits {
+        due: 0,
+        seen_due: true,
+    };
+    let stands = |known: &Known| known.stands(unique.key, now.wall.0);
+    stands(&back) && jobs.iter().any(|other| other.id != job.id && stands(other))
+}

@@ -1,0 +1,111 @@
+//! The table of states and facts in `docs/job-lifecycle.md`, made of what the rules do.
+
+use std::{env, fs, path::PathBuf};
+
+use sandhog_model::{Event, Ledger, RecordAt, State, UnixMs};
+
+use crate::{
+    cases::{AT, ID, facts, states},
+    kept::facts_of_keeping,
+    table::{held, ledger},
+};
+
+/// The columns: a state of the table of all cases, and its heading.
+const STATES: [(&str, &str); 10] = [
+    ("scheduled", "scheduled"),
+    ("available", "available"),
+    ("running", "running"),
+    ("running, asked to end", "asked to end"),
+    ("retryable", "retryable"),
+    ("completed", "completed"),
+    ("discarded", "discarded"),
+    ("cancelled", "cancelled"),
+    ("expired", "expired"),
+    ("dead", "dead"),
+];
+
+/// The rows: a fact of the table of all cases, and what it says.
+const FACTS: [(&str, &str); 21] = [
+    ("leased, larger token", "a worker takes it"),
+    ("checkpointed", "it keeps a checkpoint"),
+    ("settled completed", "the attempt completes"),
+    ("settled retry", "the attempt fails, another follows"),
+    ("settled snoozed", "the handler snoozes"),
+    ("settled put back", "the attempt is put back"),
+    ("settled discarded", "the handler drops it"),
+    ("settled dead", "the attempt fails, none follows"),
+    ("settled cancelled", "the attempt ends, asked to"),
+    ("lost", "its worker is lost"),
+    ("lost and buried", "its worker is lost once too often"),
+    ("asked to end", "it is asked to end"),
+    ("cancelled", "it is cancelled"),
+    ("hastened", "it is to run now"),
+    ("postponed", "it becomes due at another instant"),
+    ("expired", "it is too late to begin"),
+    ("requeued", "it is brought back"),
+    (
+        "requeued from dead",
+        "it is brought back from the dead letters",
+    ),
+    ("deleted", "it is deleted with its letter"),
+    ("pruned", "it is forgotten"),
+    ("unlocked", "it is to stand in nobody's way"),
+];
+
+const BEGIN: &str = "<!-- made from the rules: begin -->\n";
+const END: &str = "<!-- made from the rules: end -->\n";
+
+/// What becomes of the job, in a cell.
+fn cell(before: &[Event], fact: &Event) -> String {
+    let mut ledger: Ledger = ledger(before);
+    if ledger.evolve(fact, RecordAt(500), 0).is_err() {
+        return "·".into();
+    }
+    match ledger.state(ID, UnixMs(AT)) {
+        Some(state) if ledger.get(ID).is_some_and(|entry| entry.asked.is_some()) => {
+            assert_eq!(state, State::Running);
+            "asked to end".into()
+        }
+        Some(state) => state.to_string(),
+        None => "gone".into(),
+    }
+}
+
+fn table() -> String {
+    let states = states();
+    let mut text = String::from("| |");
+    STATES
+        .iter()
+        .for_each(|(_, heading)| text += &format!(" {heading} |"));
+    text += "\n|---|";
+    text += &"---|".repeat(STATES.len());
+    text.push('\n');
+    for (name, says) in FACTS {
+        text += &format!("| {says} |");
+        for (state, _) in STATES {
+            let found = states.iter().find(|(one, _)| *one == state);
+            let before = &found.expect("a state of the table").1;
+            let (token, number) = held(&ledger(before));
+            let all = facts(token, number).into_iter();
+            let mut all = all.chain(facts_of_keeping(ledger(before).get(ID).as_ref()));
+            let fact = all.find(|(one, _)| *one == name);
+            text += &format!(" {} |", cell(before, &fact.expect("a fact of the table").1));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[test]
+fn the_page_has_the_table_of_states_and_facts() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/job-lifecycle.md");
+    let page = fs::read_to_string(&path).expect("the page is there");
+    let (before, rest) = page.split_once(BEGIN).expect("the table begins");
+    let (kept, after) = rest.split_once(END).expect("the table ends");
+    let table = table();
+    if env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        let page = format!("{before}{BEGIN}{table}{END}{after}");
+        return fs::write(&path, page).expect("the page can be written");
+    }
+    assert_eq!(kept, table, "UPDATE_SNAPSHOTS=1 writes it anew");
+}

@@ -1,0 +1,59 @@
+//! Taking jobs in, of which the records are made.
+
+use sandhog_model::{Admission, Cancellation, Event, Fact, JobId, Now, Rejected, Sameness, UnixMs};
+
+use super::{
+    room::Room,
+    wish::Coming,
+    writer::{Unstaged, WithLetter, Writer},
+};
+use crate::store::frames;
+
+impl Writer {
+    /// Take a job in, of which the record is made.
+    pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<(), Unstaged> {
+        let refused = |rejected: Rejected| Unstaged::Refused(rejected.into());
+        let body = match &coming.body {
+            Ok(body) => body,
+            Err(why) => return Err(refused(Rejected::Invalid(why.clone()))),
+        };
+        let reading = frames::decode_slim(body).map_err(Unstaged::Poison)?;
+        let admitted = reading.tell(|slim| match &slim.fact {
+            Fact::Enqueued(job) => self.ledger.admit(job, now),
+            _ => Err(Rejected::Invalid("a record that accepts no job".to_owned())),
+        });
+        let admission = match admitted {
+            Ok(Admission::Postpone { id, due }) => return self.postpone(id, due, now),
+            Ok(admission) => admission,
+            Err(rejected) => {
+                // Whoever hears of the job that is there relies on it.
+                self.batch.wants_sync |= matches!(rejected, Rejected::Duplicate { .. });
+                return Err(refused(rejected));
+            }
+        };
+        self.reserve(body.len(), Room::NewWork, now.mono)?;
+        reading.tell(|slim| self.append(body, slim, now))?;
+        self.batch.accepted(coming.id);
+        if let Admission::InPlaceOf(id) = admission {
+            let cancel = Box::new(Cancellation::replaced(coming.id, now.wall));
+            self.stage(Event::Cancelled { id, cancel }, WithLetter::Write, now)?;
+        }
+        Ok(())
+    }
+
+    /// A waiting job becomes due at another instant, and is the answer.
+    fn postpone(&mut self, id: JobId, due: UnixMs, now: Now) -> Result<(), Unstaged> {
+        let at = now.wall;
+        let is_due = self.ledger.look(id).map(|seen| seen.status().at());
+        if is_due != Some(due) {
+            self.stage(Event::Postponed { id, at, due }, WithLetter::Write, now)?;
+        }
+        self.batch.wants_sync = true;
+        let duplicate = Rejected::Duplicate {
+            holder: id,
+            sameness: Sameness::Unique,
+            is_kept: true,
+        };
+        Err(Unstaged::Refused(duplicate.into()))
+    }
+}
