@@ -9,9 +9,12 @@ use sandhog_model::{Amend, Attempt, Cancellation, JobId, LogLine, NewJob, Reject
 
 use super::{
     ApiError, AttemptLogs, Ctx, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, QueueView, Reply,
-    Request, Response, RunnerStats, Stats,
+    Request, Response, RunnerStats, Stats, WorkersAct,
 };
-use crate::store::{DeadWish, JobView, PageRequest};
+use crate::{
+    engine::{Mode, Running},
+    store::{DeadWish, JobView, PageRequest},
+};
 
 /// Most ids in one requeue or delete, and most rows of a page.
 const ROWS: usize = 1_000;
@@ -81,6 +84,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
                 .map(|running| running.workers())
                 .unwrap_or_default(),
         )),
+        Request::ActOnWorkers { act } => match &ctx.running {
+            Some(running) => Ok(Response::ActedOnWorkers(steer(running.as_ref(), act))),
+            None => Err(plugin::no_runner()),
+        },
         Request::Stats => stats(ctx).await,
     }
 }
@@ -227,6 +234,17 @@ async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
     Ok(Response::CalledOff(told.collect()))
 }
 
+fn steer(running: &dyn Running, act: WorkersAct) -> Mode {
+    match act {
+        WorkersAct::Quiet => running.be_quiet(true),
+        WorkersAct::Resume => running.be_quiet(false),
+        WorkersAct::Stop => {
+            running.ask_to_stop();
+            Mode::Stopping
+        }
+    }
+}
+
 async fn queues(ctx: &Ctx) -> Reply {
     let mut views = Vec::new();
     for row in ctx.store.queues().await? {
@@ -242,6 +260,7 @@ async fn stats(ctx: &Ctx) -> Reply {
         let catalog = running.catalog();
         RunnerStats {
             pid: std::process::id(),
+            mode: running.mode(),
             workers: running.workers(),
             memory: running.memory(),
             plugins: catalog.plugins.len(),

@@ -70,6 +70,9 @@ pub(super) enum Verb {
     /// Make, check and try handlers
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Look at the workers, and have them wait or stop
+    #[command(subcommand)]
+    Worker(WorkerCommand),
     /// Everything at a glance
     Stats,
     /// Look into the log
@@ -176,6 +179,18 @@ pub(super) enum QueueCommand {
         #[command(flatten)]
         paging: Paging,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkerCommand {
+    /// The worker threads of the runner, with the jobs they run
+    Ls,
+    /// Claim nothing more; jobs that run go on. A SIGTSTP does the same
+    Quiet,
+    /// Claim jobs again
+    Resume,
+    /// Stop the runner as a SIGTERM does: jobs that run have `runner.shutdown_grace` to end
+    Stop,
 }
 
 #[derive(Debug, Subcommand)]
