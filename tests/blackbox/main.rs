@@ -28,6 +28,7 @@ mod swap;
 mod syscalls;
 mod values;
 mod webhook;
+mod workers;
 
 /// The program under test.
 pub(crate) const SANDHOG: &str = env!("CARGO_BIN_EXE_sandhog");

@@ -11,9 +11,12 @@ use sandhog_model::{Amend, Attempt, Cancellation, JobId, LogLine, NewJob, Reject
 
 use super::{
     ApiError, AttemptLogs, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, Reply,
-    Request, Response, RunnerStats, Stats,
+    Request, Response, RunnerStats, Stats, WorkersAct,
 };
-use crate::store::{DeadWish, JobView, PageRequest};
+use crate::{
+    engine::{Mode, Running},
+    store::{DeadWish, JobView, PageRequest},
+};
 
 /// Most ids in one requeue or delete, and most rows of a page.
 const ROWS: usize = 1_000;
@@ -86,6 +89,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
                 .map(|running| running.workers())
                 .unwrap_or_default(),
         )),
+        Request::ActOnWorkers { act } => match &ctx.running {
+            Some(running) => Ok(Response::ActedOnWorkers(steer(running.as_ref(), act))),
+            None => Err(plugin::no_runner()),
+        },
         Request::Stats => stats(ctx).await,
     }
 }
@@ -253,12 +260,24 @@ async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
     Ok(Response::CalledOff(told.collect()))
 }
 
+fn steer(running: &dyn Running, act: WorkersAct) -> Mode {
+    match act {
+        WorkersAct::Quiet => running.be_quiet(true),
+        WorkersAct::Resume => running.be_quiet(false),
+        WorkersAct::Stop => {
+            running.ask_to_stop();
+            Mode::Stopping
+        }
+    }
+}
+
 async fn stats(ctx: &Ctx) -> Reply {
     let store = ctx.store.stats().await?;
     let runner = ctx.running.as_ref().map(|running| {
         let catalog = running.catalog();
         RunnerStats {
             pid: std::process::id(),
+            mode: running.mode(),
             workers: running.workers(),
             memory: running.memory(),
             plugins: catalog.plugins.len(),

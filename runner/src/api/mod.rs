@@ -27,7 +27,7 @@ pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::FRAME_BYTES;
 pub use handle::handle;
-pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS};
+pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Plugins, Pong, QueueView, Response,
     RunnerStats, Stats, Waited,

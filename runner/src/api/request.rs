@@ -13,6 +13,17 @@ pub const JOBS_PER_ENQUEUE: usize = 500;
 /// Longest wait of one [`Request::Wait`], in milliseconds.
 pub const WAIT_MS: u64 = 2_000;
 
+/// What the workers are to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkersAct {
+    /// Claim nothing more; what runs goes on.
+    Quiet,
+    /// Claim again.
+    Resume,
+    /// End, and the runner with them, as a `SIGTERM` has it.
+    Stop,
+}
+
 /// What to do with a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CronAct {
@@ -177,6 +188,11 @@ pub enum Request {
     },
     /// The worker threads.
     Workers,
+    /// Have the workers do something else.
+    ActOnWorkers {
+        /// What.
+        act: WorkersAct,
+    },
     /// Everything at a glance.
     Stats,
 }

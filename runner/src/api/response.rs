@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ApiError;
 use crate::{
-    engine::{MemoryUse, WorkerRow},
+    engine::{MemoryUse, Mode, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
     store::{
         DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
@@ -108,6 +108,8 @@ pub enum Response {
     ActedOnPlugin(Box<PluginView>),
     /// The worker threads; none when no runner is up.
     Workers(Vec<WorkerRow>),
+    /// What the workers do now.
+    ActedOnWorkers(Mode),
     /// Everything at a glance.
     Stats(Box<Stats>),
 }
@@ -191,6 +193,8 @@ pub struct Stats {
 pub struct RunnerStats {
     /// The process.
     pub pid: u32,
+    /// What the workers do.
+    pub mode: Mode,
     /// Worker threads.
     pub workers: Vec<WorkerRow>,
     /// Memory that running attempts hold.

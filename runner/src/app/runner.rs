@@ -6,8 +6,10 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
-    logging, machine, offline::context, outside, registry_options, sandbox_options,
-    signals::StopSignals,
+    logging, machine,
+    offline::context,
+    outside, registry_options, sandbox_options,
+    signals::{StopSignals, Told},
 };
 use super::{
     settings::{Operator, book},
@@ -84,7 +86,7 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     tell_ready(config, &registry.catalog());
 
     let broken = tokio::select! {
-        signal = signals.next() => {
+        signal = stop_signal(&mut signals, &engine) => {
             let grace = config.runner.shutdown_grace;
             tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
             None
@@ -117,6 +119,23 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// What asks for a stop: a signal, or someone at the socket. Meanwhile a `SIGTSTP` has the workers claim
+/// nothing more.
+async fn stop_signal(signals: &mut StopSignals, engine: &Engine) -> &'static str {
+    loop {
+        tokio::select! {
+            told = signals.any() => match told {
+                Told::Stop(signal) => return signal,
+                Told::Quiet => {
+                    engine.be_quiet(true);
+                    tracing::info!("quiet: no new jobs are claimed until `sandhog worker resume`");
+                }
+            },
+            () = engine.stop_asked() => return "`sandhog worker stop`",
+        }
+    }
 }
 
 fn tell_ready(config: &Config, catalog: &Catalog) {

@@ -3,11 +3,20 @@
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// `TERM`, `INT` and `HUP` (its terminal went away): the first asks for a stop, the second for a
-/// quick one.
+/// quick one. `TSTP` asks the workers to claim nothing more.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
+    quiet: Signal,
+}
+
+/// What comes.
+pub(super) enum Told {
+    /// To stop, by the signal of this name.
+    Stop(&'static str),
+    /// To claim nothing more.
+    Quiet,
 }
 
 impl StopSignals {
@@ -17,15 +26,26 @@ impl StopSignals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: signal(SignalKind::hangup())?,
+            quiet: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
         })
     }
 
-    /// The name of the next signal that comes.
-    pub(super) async fn next(&mut self) -> &'static str {
+    /// The next signal that comes.
+    pub(super) async fn any(&mut self) -> Told {
         tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-            _ = self.hang_up.recv() => "SIGHUP",
+            _ = self.terminate.recv() => Told::Stop("SIGTERM"),
+            _ = self.interrupt.recv() => Told::Stop("SIGINT"),
+            _ = self.hang_up.recv() => Told::Stop("SIGHUP"),
+            _ = self.quiet.recv() => Told::Quiet,
+        }
+    }
+
+    /// The name of the next signal that asks for a stop.
+    pub(super) async fn next(&mut self) -> &'static str {
+        loop {
+            if let Told::Stop(name) = self.any().await {
+                return name;
+            }
         }
     }
 }

@@ -76,6 +76,9 @@ pub(super) enum Verb {
     /// Make, check and try handlers
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Look at the workers, and have them wait or stop
+    #[command(subcommand)]
+    Worker(WorkerCommand),
     /// Everything at a glance
     Stats,
     /// Look into the log
@@ -173,6 +176,18 @@ pub(super) enum JobCommand {
         /// Which
         id: JobId,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkerCommand {
+    /// The worker threads of the runner, with the jobs they run
+    Ls,
+    /// Claim nothing more; jobs that run go on. A SIGTSTP does the same
+    Quiet,
+    /// Claim jobs again
+    Resume,
+    /// Stop the runner as a SIGTERM does: jobs that run have `runner.shutdown_grace` to end
+    Stop,
 }
 
 #[derive(Debug, Subcommand)]

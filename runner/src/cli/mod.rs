@@ -27,6 +27,7 @@ mod text;
 mod unique;
 mod when;
 mod who;
+mod worker;
 
 use std::{
     ffi::OsString,
@@ -186,6 +187,7 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Dead(command) => dead::run(session, command),
         Verb::Cron(command) => cron::run(session, command),
         Verb::Plugin(command) => plugin::run(session, command),
+        Verb::Worker(command) => worker::run(session, command),
         Verb::Stats => stats::run(session),
         Verb::Log(command) => log::run(session, command),
         Verb::Config(command) => settings::run(session, command),

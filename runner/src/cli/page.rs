@@ -16,7 +16,7 @@ is shown with control characters written out, so that it cannot give orders to a
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`, `cron`, `queue`, `limit` and `unique`.
-`enqueue --wait` and `plugin show|rollback|quarantine|release` need a runner. `log`, `config`, `cron next` and
+`enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
 ## Exit codes

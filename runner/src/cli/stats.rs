@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     api::{Request, RunnerStats, Stats},
+    engine::Mode,
     store::StoreStats,
 };
 
@@ -141,6 +142,9 @@ fn running(runner: &RunnerStats) -> String {
         runner.workers.len(),
         runner.plugins
     );
+    if runner.mode != Mode::Running {
+        shown += &format!(", {}: no new jobs are claimed", runner.mode.name());
+    }
     if runner.held > 0 {
         shown += &format!(", {} held back: `sandhog plugin ls`", runner.held);
     }

@@ -29,7 +29,7 @@ pub use cron::{CRON_HEADER, CronBook, CronEntry, CronOverlap, ReadEntry, SLOT_HE
 pub use services::complete;
 pub use settings::{KindRule, Settings, door_defaults};
 pub use start::{Engine, EngineOptions, EngineParts, StartError};
-pub use view::{MemoryUse, WorkerRow};
+pub use view::{MemoryUse, Mode, WorkerRow};
 
 /// What others may see of a running engine.
 pub trait Running: Send + Sync + 'static {
@@ -38,6 +38,13 @@ pub trait Running: Send + Sync + 'static {
     /// End the attempt of a lease whose job was called off: a kill at once, else after a grace in which
     /// its handler may end by itself. Call on a tokio runtime.
     fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation);
+    /// What the workers do.
+    fn mode(&self) -> Mode;
+    /// Have the workers claim nothing more, or claim again. What the workers do then: one that is stopping
+    /// goes on with that.
+    fn be_quiet(&self, quiet: bool) -> Mode;
+    /// Have the runner stop, as a `SIGTERM` would.
+    fn ask_to_stop(&self);
     /// The worker threads.
     fn workers(&self) -> Vec<WorkerRow>;
     /// The memory that running attempts hold room for.

@@ -6,7 +6,7 @@ use sandhog_model::{Cancellation, JobId, Token};
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    MemoryUse, Running,
+    MemoryUse, Mode, Running,
     budget::Budget,
     cron::{Clockwork, CronBook},
     lease::Heartbeat,
@@ -87,6 +87,8 @@ pub struct Engine {
     counts: Vec<Arc<WorkerCount>>,
     phase: watch::Sender<Phase>,
     stopped: watch::Sender<bool>,
+    /// Whether someone asked the runner to stop.
+    stop_asked: watch::Sender<bool>,
     /// Counts workers that have ended.
     ended: watch::Receiver<usize>,
 }
@@ -108,6 +110,7 @@ impl Engine {
             counts: Vec::new(),
             phase,
             stopped,
+            stop_asked: watch::Sender::new(false),
             ended,
             options,
         };
@@ -201,6 +204,13 @@ impl Engine {
         let _ = ended.wait_for(|ended| *ended > 0).await;
     }
 
+    /// Resolves when someone asked the runner to stop.
+    pub async fn stop_asked(&self) {
+        let mut asked = self.stop_asked.subscribe();
+        // The sender is ours.
+        let _ = asked.wait_for(|asked| *asked).await;
+    }
+
     /// Claim nothing more, wait up to `grace` for what runs, then interrupt it: those jobs go back
     /// without using an attempt. `hurry` cuts the grace short. Stopping twice is harmless.
     pub async fn stop(&self, grace: Duration, hurry: impl Future<Output = ()>) {
@@ -233,6 +243,30 @@ impl Running for Engine {
 
     fn call_off(&self, id: JobId, lease: Token, cancel: Cancellation) {
         self.calling_off().call_off(id, lease, cancel);
+    }
+
+    fn mode(&self) -> Mode {
+        match *self.phase.borrow() {
+            Phase::Run => Mode::Running,
+            Phase::Quiet => Mode::Quiet,
+            Phase::Drain => Mode::Stopping,
+        }
+    }
+
+    fn be_quiet(&self, quiet: bool) -> Mode {
+        let wanted = if quiet { Phase::Quiet } else { Phase::Run };
+        self.phase.send_if_modified(|phase| {
+            let changes = *phase != Phase::Drain && *phase != wanted;
+            if changes {
+                *phase = wanted;
+            }
+            changes
+        });
+        self.mode()
+    }
+
+    fn ask_to_stop(&self) {
+        self.stop_asked.send_replace(true);
     }
 
     fn workers(&self) -> Vec<WorkerRow> {

@@ -16,6 +16,30 @@ pub struct MemoryUse {
     pub short: bool,
 }
 
+/// What the workers do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// They claim jobs and run them.
+    Running,
+    /// They claim nothing more; what runs goes on.
+    Quiet,
+    /// They claim nothing more and end; so does the runner.
+    Stopping,
+}
+
+impl Mode {
+    /// Its name, as users see it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Quiet => "quiet",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
 /// A worker thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerRow {

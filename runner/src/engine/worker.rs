@@ -27,6 +27,8 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 pub(super) enum Phase {
     /// Claim and run.
     Run,
+    /// Claim nothing more until told to run again.
+    Quiet,
     /// Claim nothing more; end once nothing runs.
     Drain,
 }

@@ -6,7 +6,7 @@ use sandhog_model::{Cancellation, JobId, Token};
 
 use super::{Engine, desk, trapped};
 use crate::{
-    engine::{MemoryUse, Running, WorkerRow},
+    engine::{MemoryUse, Mode, Running, WorkerRow},
     plugin::{Catalog, LiveView, Progress},
 };
 
@@ -23,6 +23,16 @@ impl Running for Engine {
     }
 
     fn call_off(&self, _: JobId, _: Token, _: Cancellation) {}
+
+    fn mode(&self) -> Mode {
+        Mode::Running
+    }
+
+    fn be_quiet(&self, quiet: bool) -> Mode {
+        if quiet { Mode::Quiet } else { Mode::Running }
+    }
+
+    fn ask_to_stop(&self) {}
 
     fn workers(&self) -> Vec<WorkerRow> {
         vec![WorkerRow {

@@ -11,6 +11,7 @@ use tokio::{
 use super::{ROWS, job, keep_latest_logs};
 use crate::{
     api::{ApiError, Ctx, ErrorCode, WAIT_MS, Waited},
+    engine::Mode,
     store::{JobChange, JobFilter, PageRequest, QueueRow},
 };
 
@@ -44,7 +45,7 @@ pub(super) async fn wait(ctx: &Ctx, id: JobId, timeout_ms: u64) -> Result<Waited
             continue;
         }
         let reason = (view.row.state == State::Available)
-            .then(|| unserved(ctx, [view.row.kind.as_str()].into_iter()))
+            .then(|| unserved(ctx, [view.row.kind.as_str()].into_iter()).or_else(|| quiet(ctx)))
             .flatten();
         return Ok(Waited {
             progress: running.live(id).and_then(|live| live.progress),
@@ -100,7 +101,17 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     };
     let rows = ctx.store.jobs(filter, page).await?.rows;
     let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
-    Ok(unserved(ctx, kinds.into_iter()).or_else(|| crowded(ctx)))
+    let reason = unserved(ctx, kinds.into_iter()).or_else(|| quiet(ctx));
+    Ok(reason.or_else(|| crowded(ctx)))
+}
+
+/// The sentence that says that nothing is claimed, if so.
+fn quiet(ctx: &Ctx) -> Option<String> {
+    match ctx.running.as_ref()?.mode() {
+        Mode::Running => None,
+        Mode::Quiet => Some("the workers are quiet: `sandhog worker resume`".into()),
+        Mode::Stopping => Some("the runner is stopping".into()),
+    }
 }
 
 /// Why a queue gives out nothing, when that was said of it.

@@ -66,7 +66,7 @@ impl Clockwork {
         // Listened to only while a slot waits for a job: what nobody hears need not be told.
         let mut changes = None;
         let mut memory = Memory::default();
-        while *phase.borrow() == Phase::Run {
+        while *phase.borrow() != Phase::Drain {
             let wait = match self.look(&mut memory).await {
                 Ok(wait) => wait,
                 Err(StoreError::Closed) => return,
