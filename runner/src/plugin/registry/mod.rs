@@ -248,17 +248,29 @@ impl Registry {
         });
         let mut watcher =
             watch::Watcher::new(options, &engines, Arc::clone(&shared), halt.clone())?;
-        watcher.first_scan()?;
         // One wish to look is enough: more would look at the same folder.
         let (wake, woken) = sync_channel(1);
+        let (scanned, first_scan) = sync_channel(1);
+        // The first scan too: a compiler ends with the thread that started it, and may be needed after.
         let thread = thread::Builder::new()
             .name("plugins".into())
             .spawn(move || {
                 // The engine's clock runs as long as someone holds it.
                 let _engines = engines;
-                watcher.run(&woken);
+                let scan = watcher.first_scan();
+                let goes_on = scan.is_ok();
+                // Nobody waits for it when the start was given up.
+                let _ = scanned.send(scan);
+                if goes_on {
+                    watcher.run(&woken);
+                }
             })
             .map_err(|error| RegistryError::Engine(error.to_string()))?;
+        first_scan.recv().unwrap_or_else(|_| {
+            Err(RegistryError::Engine(
+                "the first look at the plugin folder broke off".to_owned(),
+            ))
+        })?;
         Ok(Self {
             shared,
             wake: Some(wake),

@@ -109,7 +109,7 @@ fn what_a_start_does_not_wait_for_is_not_begun_again() {
     let place = |name: &str| folder.dir.path().join(name);
     let (program, runs, go) = (place("compiler"), place("runs"), place("go"));
     let script = format!(
-        "#!/bin/sh\necho x >> {}\nwhile ! [ -e {} ]; do sleep 0.01; done\necho not today >&2\nexit 10\n",
+        "#!/bin/sh\necho x >> {}\nexec setpriv --pdeathsig KILL sh -c 'while ! [ -e {} ]; do sleep 0.01; done; echo not today >&2; exit 10'\n",
         runs.display(),
         go.display()
     );
@@ -123,7 +123,9 @@ fn what_a_start_does_not_wait_for_is_not_begun_again() {
         first_scan: Some(Duration::from_millis(500)),
         ..folder.options()
     };
-    let folder = folder.start_with(options);
+    // A compiler goes with the thread that started it, which must not be the one that waited for the start.
+    let start = std::thread::spawn(move || folder.start_with(options));
+    let folder = start.join().unwrap();
     assert_eq!(folder.catalog().problems, [], "it is not known yet");
     fs::write(go, "").unwrap();
     folder.once("refused by the compiler", |catalog| {
