@@ -38,6 +38,8 @@ const MAY_ANYHOW: [&str; 7] = [
     "xtask/",
     "tests/",
 ];
+/// Where guests are run: by the runner, and bare beside it where that is measured.
+const KNOW_WASMTIME: [&str; 2] = ["runner/src/plugin/", "runner/benches/sandbox/"];
 /// The places that wait for another process, each with a bound.
 const MAY_SLEEP: [&str; 2] = ["tests/kit/src/wait.rs", "xtask/src/process.rs"];
 /// Folders that exist on the machine of whoever wrote the path, put together here so that this
@@ -150,8 +152,10 @@ fn imports(file: &Rust, facts: &Facts, findings: &mut Vec<Finding>) {
     let test_code = file.path.starts_with("xtask/");
     for used in &facts.used {
         let first = used.path[0].as_str();
-        if first.starts_with("wasmtime") && !file.path.starts_with("runner/src/plugin/") {
-            let what = format!("`{first}` is known in `runner/src/plugin/` only");
+        if first.starts_with("wasmtime") && !within(&file.path, &KNOW_WASMTIME) {
+            let what = format!(
+                "`{first}` is known in `runner/src/plugin/` only, and where it is measured"
+            );
             findings.push(finding(file, used.line, "wasmtime", &what));
         }
         if first == "anyhow" && !used.test && !within(&file.path, &MAY_ANYHOW) {

@@ -207,6 +207,8 @@ fn wasmtime_outside_of_the_plugin_room_is_found() {
     let text = "//! Doc.\nuse wasmtime::Engine;\n";
     assert_eq!(broken("runner/src/main.rs", text), ["wasmtime"]);
     assert_eq!(broken("tests/blackbox/x.rs", text), ["wasmtime"]);
+    assert_eq!(broken("runner/benches/store/main.rs", text), ["wasmtime"]);
+    assert_eq!(broken("runner/benches/sandbox/bare.rs", text), [""; 0]);
     assert_eq!(broken("runner/src/plugin/sandbox/run.rs", text), [""; 0]);
 }
 

@@ -31,6 +31,8 @@ struct Attempts {
     held: BTreeMap<(JobId, Token), Held>,
     /// What was called off between its lease and its start.
     early: BTreeMap<(JobId, Token), Cancellation>,
+    /// Whether every guest is to stop, those that start from now on too.
+    stopping: bool,
 }
 
 /// How attempts are ended whose jobs were called off.
@@ -88,6 +90,9 @@ impl LiveTable {
         let mut attempts = self.attempts();
         if let Some(cancel) = attempts.early.remove(&(id, token)) {
             held.live.call_off(cancel);
+        }
+        if attempts.stopping {
+            held.live.interrupt();
         }
         attempts.held.insert((id, token), held);
     }
@@ -150,9 +155,11 @@ impl LiveTable {
         }
     }
 
-    /// Stop every guest.
+    /// Stop every guest, and those whose lease is given but that start only later.
     pub(super) fn interrupt_all(&self) {
-        for held in self.attempts().held.values() {
+        let mut attempts = self.attempts();
+        attempts.stopping = true;
+        for held in attempts.held.values() {
             held.live.interrupt();
         }
     }
@@ -277,7 +284,10 @@ mod tests {
         };
         off.call_off(JobId(1), Token(1), cancel);
         // Its worker is busy for longer than the grace.
-        tokio::time::sleep(off.grace * 50).await;
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < off.grace * 50 {
+            tokio::task::yield_now().await;
+        }
         let late = held(100);
         off.live.add(JobId(1), Token(1), late.clone());
         assert!(late.live.is_called_off());
@@ -295,5 +305,9 @@ mod tests {
         table.add(JobId(1), Token(2), newer.clone());
         table.interrupt_all();
         assert!(late.live.is_interrupted() && newer.live.is_interrupted());
+        // One that was leased before and starts only now.
+        let last = held(100);
+        table.add(JobId(2), Token(3), last.clone());
+        assert!(last.live.is_interrupted());
     }
 }

@@ -1,7 +1,7 @@
 //! An HTTP server that behaves as it is told, in good ways and in bad ones.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, ErrorKind, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
@@ -198,10 +198,16 @@ fn serve(
 /// A beginning, then a byte at a time for as long as somebody takes them.
 fn drip(out: &mut TcpStream, begin: &[u8]) -> io::Result<()> {
     out.write_all(begin)?;
+    out.set_read_timeout(Some(Duration::from_millis(50)))?;
     loop {
         out.write_all(b"x")?;
-        // What is slow has to be slow: nothing waits for this.
-        thread::sleep(Duration::from_millis(50));
+        // Until the client goes, or the time for the next byte has come.
+        match out.read(&mut [0]) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+            Err(error) => return Err(error),
+        }
     }
 }
 
@@ -263,7 +269,7 @@ fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
         let mut line = String::new();
         reader.read_line(&mut line)?;
         let length = usize::from_str_radix(line.trim(), 16)
-            .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+            .map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
         let from = body.len();
         body.resize(from + length, 0);
         reader.read_exact(&mut body[from..])?;

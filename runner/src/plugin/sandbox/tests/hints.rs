@@ -51,8 +51,12 @@ fn run(one: &Over) -> Report {
     rig.attempt(request)
 }
 
-fn cases() -> Vec<Over> {
-    let doing = |handle| HandMade { handle, ..PLAIN };
+const fn doing(handle: &'static str) -> HandMade<'static> {
+    HandMade { handle, ..PLAIN }
+}
+
+/// Limits that a key raises.
+fn with_a_key() -> Vec<Over> {
     let forever = doing("(loop $l (br $l))");
     let short = Limits {
         timeout_ms: 60,
@@ -60,19 +64,27 @@ fn cases() -> Vec<Over> {
     };
     let grow =
         doing("(if (i32.eq (memory.grow (i32.const 9000)) (i32.const -1)) (then unreachable))");
-    let fixed = "this limit is the same for all";
-    let handles = "4096 of the host's, or 10000 in all";
     vec![
         Over {
             limits: short.clone(),
-            ..over(forever, "timeout", "60 ms", "raise `timeout` under [kind.hand-made]")
+            ..over(
+                forever,
+                "timeout",
+                "60 ms",
+                "raise `timeout` under [kind.hand-made]",
+            )
         },
         Over {
             limits: short,
             own_timeout: true,
             ..over(forever, "timeout", "60 ms", "longer `--timeout`")
         },
-        over(grow, "memory", "128 MiB", "raise `memory` under [kind.hand-made]"),
+        over(
+            grow,
+            "memory",
+            "128 MiB",
+            "raise `memory` under [kind.hand-made]",
+        ),
         Over {
             limits: Limits {
                 memory: 2 << 30,
@@ -104,6 +116,14 @@ fn cases() -> Vec<Over> {
             "limit of 1 MiB",
             "raise `result` under [limits]",
         ),
+    ]
+}
+
+/// Limits that are the same for all.
+fn without_a_key() -> Vec<Over> {
+    let fixed = "this limit is the same for all";
+    let handles = "4096 of the host's, or 10000 in all";
+    vec![
         over(
             HandMade {
                 needs: &[LOG],
@@ -161,7 +181,7 @@ fn cases() -> Vec<Over> {
 
 #[test]
 fn each_limit_says_its_value_and_the_key_to_raise() {
-    for one in cases() {
+    for one in with_a_key().into_iter().chain(without_a_key()) {
         let report = run(&one);
         let failed = failure(&report);
         assert_eq!(failed.code, one.code, "{failed:?}");
