@@ -244,7 +244,6 @@ impl Actor {
                 self.answer_look(reply, scanned, settled);
             }
             Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
-            Wish::Queues(reply) => self.answer_look(reply, self.queues(now), true),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
                 let _ = reply.send(Ok(self.stats(now)));

@@ -312,7 +312,7 @@ impl Inspect for Wal {
     }
 
     fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
-        Box::pin(self.ask(Wish::Queues))
+        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::All(reply))))
     }
 
     fn crons(&self) -> Answer<'_, Vec<CronRow>> {

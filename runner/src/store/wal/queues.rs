@@ -16,6 +16,7 @@ use crate::store::{Page, PageRequest, QueueRow, Steer, StoreError, UniqueRow};
 impl Actor {
     pub(super) fn ask_of_queues(&mut self, ask: QueueAsk, now: Now) {
         match ask {
+            QueueAsk::All(reply) => self.answer_look(reply, self.queues(now), true),
             QueueAsk::Steer(steer, reply) => {
                 let answer = self.steer(steer, now);
                 self.waiting.push(hold(reply, answer));

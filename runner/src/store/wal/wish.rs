@@ -101,6 +101,7 @@ pub(super) enum CronAsk {
 
 /// What is asked of queues, and of unique jobs.
 pub(super) enum QueueAsk {
+    All(Reply<Vec<QueueRow>>),
     Steer(Steer, Reply<()>),
     Govern(Arc<QueueRules>, Reply<()>),
     Unique {
@@ -135,7 +136,6 @@ pub(super) enum Wish {
         reply: Reply<Scanned>,
     },
     OfQueues(QueueAsk),
-    Queues(Reply<Vec<QueueRow>>),
     Stats(Reply<StoreStats>),
     Compact(Ask),
     Close(Reply<()>),
