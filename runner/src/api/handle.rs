@@ -14,7 +14,7 @@ use super::{
     Request, Response, RunnerStats, Stats, WorkersAct,
 };
 use crate::{
-    engine::{Mode, Running},
+    engine::Mode,
     store::{DeadWish, JobView, PageRequest},
 };
 
@@ -83,16 +83,11 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         },
         Request::Plugin { name } => plugin::view(ctx, name).await,
         Request::ActOnPlugin { name, act } => plugin::act(ctx, name, act).await,
-        Request::Workers => Ok(Response::Workers(
-            ctx.running
-                .as_ref()
-                .map(|running| running.workers())
-                .unwrap_or_default(),
-        )),
-        Request::ActOnWorkers { act } => match &ctx.running {
-            Some(running) => Ok(Response::ActedOnWorkers(steer(running.as_ref(), act))),
-            None => Err(plugin::no_runner()),
-        },
+        Request::Workers => {
+            let workers = ctx.running.as_ref().map(|running| running.workers());
+            Ok(Response::Workers(workers.unwrap_or_default()))
+        }
+        Request::ActOnWorkers { act } => steer(ctx, act),
         Request::Stats => stats(ctx).await,
     }
 }
@@ -260,15 +255,16 @@ async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
     Ok(Response::CalledOff(told.collect()))
 }
 
-fn steer(running: &dyn Running, act: WorkersAct) -> Mode {
-    match act {
+fn steer(ctx: &Ctx, act: WorkersAct) -> Reply {
+    let running = ctx.running.as_ref().ok_or_else(plugin::no_runner)?;
+    Ok(Response::ActedOnWorkers(match act {
         WorkersAct::Quiet => running.be_quiet(true),
         WorkersAct::Resume => running.be_quiet(false),
         WorkersAct::Stop => {
             running.ask_to_stop();
             Mode::Stopping
         }
-    }
+    }))
 }
 
 async fn stats(ctx: &Ctx) -> Reply {

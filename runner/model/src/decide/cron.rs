@@ -104,6 +104,9 @@ fn paused(by: String, reason: Option<String>, now: Now) -> Result<Paused, Reject
     Ok(Paused { at, by, reason })
 }
 
+/// What a slot comes to: what happens to the job before, the schedule afterwards, and the slot's job.
+type Turn = (Vec<Event>, CronState, Option<Box<Job>>);
+
 /// A slot with its job, or without one, because an earlier one has not ended.
 fn slot(
     ledger: &Ledger,
@@ -111,7 +114,7 @@ fn slot(
     mut state: CronState,
     due: DueSlot,
     now: Now,
-) -> Result<(Vec<Event>, CronState, Option<Box<Job>>), Rejected> {
+) -> Result<Turn, Rejected> {
     if state.done.around(due.at).is_some() || state.paused.is_some() {
         let (name, slot) = (name.into(), due.at);
         return Err(Rejected::SlotDone { name, slot });
