@@ -151,7 +151,7 @@ pub enum Event {
         /// Who, as they call themselves.
         by: String,
         /// What it is to do from now on.
-        to: Steering,
+        to: Box<Steering>,
     },
     /// All that is known of a job, written anew: no earlier record about it is needed. It changes
     /// nothing when it says what the records before it said.

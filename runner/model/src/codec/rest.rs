@@ -351,7 +351,7 @@ fn merged(log: &str, at: UnixMs, last_token: Token) -> Event {
 }
 
 fn steered(queue: &str, at: UnixMs, by: &str, to: Steering) -> Event {
-    let (queue, by) = (queue.into(), by.into());
+    let (queue, by, to) = (queue.into(), by.into(), Box::new(to));
     Event::Steered { queue, at, by, to }
 }
 

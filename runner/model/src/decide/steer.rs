@@ -1,6 +1,6 @@
 //! What people say of queues.
 
-use alloc::{format, string::String, vec, vec::Vec};
+use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
 
 use crate::{
     command::Rejected,
@@ -40,6 +40,6 @@ pub(super) fn steer(
     if to == before {
         return Ok(Vec::new());
     }
-    let at = now.wall;
+    let (at, to) = (now.wall, Box::new(to));
     Ok(vec![Event::Steered { queue, at, by, to }])
 }

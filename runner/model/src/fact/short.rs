@@ -12,6 +12,7 @@ use crate::{
     id::{JobId, Token},
     job::{Job, Terms},
     ledger::Status,
+    queue::Steering,
     time::UnixMs,
 };
 
@@ -63,8 +64,8 @@ impl<'a> From<&'a Event> for Fact<'a> {
                 ref queue,
                 at,
                 ref by,
-                to,
-            } => Self::Steered { queue, at, by, to },
+                ref to,
+            } => steered(queue, at, by, **to),
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
             Event::Cron {
                 ref name,
@@ -225,4 +226,8 @@ fn lost<'a>(id: JobId, token: Token, at: UnixMs, buried: Option<&Attempt>) -> Fa
         at,
         buried,
     }
+}
+
+fn steered<'a>(queue: &'a str, at: UnixMs, by: &'a str, to: Steering) -> Fact<'a> {
+    Fact::Steered { queue, at, by, to }
 }

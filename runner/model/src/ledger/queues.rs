@@ -1,6 +1,6 @@
 //! What the ledger knows of queues and of unique jobs.
 
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use crate::{
     event::{Event, RecordAt},
@@ -127,6 +127,6 @@ fn steered(name: &Arc<str>, told: &Told) -> Event {
         queue: String::from(&**name),
         at: told.at,
         by: String::from(&*told.by),
-        to: told.to,
+        to: Box::new(told.to),
     }
 }

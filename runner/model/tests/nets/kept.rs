@@ -116,10 +116,10 @@ fn facts_of_the_log() -> Vec<(&'static str, Event)> {
                 queue: "default".into(),
                 at,
                 by: "ada".into(),
-                to: Steering {
+                to: Box::new(Steering {
                     mode: QueueMode::Paused,
                     limits: QueueLimits::default(),
-                },
+                }),
             },
         ),
         (

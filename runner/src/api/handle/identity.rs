@@ -71,7 +71,7 @@ fn key(job: &Job, by: &UniqueBy) -> Result<(Digest, String), String> {
                 .iter()
                 .map(|path| (path.as_str(), canonical(field(&json, path).clone())))
                 .collect();
-            fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+            fields.sort_by_key(|(path, _)| *path);
             fields.dedup_by(|(one, _), (other, _)| one == other);
             let text = fields
                 .iter()

@@ -1,9 +1,13 @@
 //! What is known of queues, for those who look.
 
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use core::cmp::Reverse;
 
 use super::{NameId, Names, Queue, QueueLimits, QueueRules, Queues, Steering, Told};
 use crate::index::ByInstant;
+
+/// A lane by the names of its queue, kind and group, and its priority.
+type NamedLane<'a> = (&'a str, &'a str, Reverse<i16>, Option<&'a str>);
 
 impl Queues {
     pub(crate) fn steered(&self) -> &BTreeMap<Arc<str>, Told> {
@@ -23,7 +27,7 @@ impl Queues {
     pub(crate) fn by_name<'a>(
         &'a self,
         names: &'a Names,
-    ) -> BTreeMap<(&'a str, &'a str, core::cmp::Reverse<i16>, Option<&'a str>), &'a ByInstant> {
+    ) -> BTreeMap<NamedLane<'a>, &'a ByInstant> {
         let text = |name: NameId| &**names.text(name);
         let of_queue = |(at, queue): (&'a NameId, &'a Queue)| {
             let at = *at;

@@ -196,7 +196,7 @@ pub(super) fn records() -> Vec<(String, Record)> {
             queue: "photos".into(),
             at,
             by: "ada".into(),
-            to,
+            to: Box::new(to),
         };
         records.push(named(&format!("steered, {name}"), event));
     }
