@@ -26,18 +26,32 @@ struct Stage {
 
 impl Stage {
     fn new(text: &str, zone: &str, catch_up: CatchUp, window: i64) -> Self {
+        Self::from(text, Zone::named(zone).unwrap(), catch_up, window, BEGIN)
+    }
+
+    fn from(text: &str, zone: Zone, catch_up: CatchUp, window: i64, begin: i64) -> Self {
         let mut stage = Self {
-            schedule: Schedule::parse(text, Zone::named(zone).unwrap()).unwrap(),
+            schedule: Schedule::parse(text, zone).unwrap(),
             catch_up,
             window,
             done: Done::default(),
-            now: BEGIN,
+            now: begin,
             jobs: BTreeMap::new(),
             missed: 0,
         };
-        let (after, upto) = (unix(instant(BEGIN - 1)), unix(instant(BEGIN)));
+        let (after, upto) = (unix(instant(begin - 1)), unix(instant(begin)));
         stage.done.add(Span { after, upto });
         stage
+    }
+
+    /// In a zone, ten hours before its clocks are set for the `nth` time from 2027 on, if they ever are.
+    fn before_a_change(text: &str, zone: &str, catch_up: CatchUp, window: i64, nth: usize) -> Self {
+        let zone = Zone::named(zone).unwrap();
+        let first = zone.next_change(instant(BEGIN));
+        let changes = std::iter::successors(first, |last| zone.next_change(last.at));
+        let change = changes.take(nth + 1).last();
+        let begin = change.map_or(BEGIN, |change| change.at.as_second() - 10 * HOUR);
+        Self::from(text, zone, catch_up, window, begin)
     }
 
     fn plan(&self) -> Plan {
@@ -198,6 +212,26 @@ fn catch_up() -> impl Strategy<Value = CatchUp> {
     ]
 }
 
+/// Of every kind: summer time in either half of the year, by half an hour, by two hours, in Ramadan, on odd days,
+/// with an end at midnight, and none.
+fn zone() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("America/New_York"),
+        Just("Europe/Paris"),
+        Just("Australia/Lord_Howe"),
+        Just("Antarctica/Troll"),
+        Just("Africa/Casablanca"),
+        Just("Africa/Cairo"),
+        Just("Asia/Gaza"),
+        Just("Asia/Beirut"),
+        Just("America/Havana"),
+        Just("America/Santiago"),
+        Just("Pacific/Chatham"),
+        Just("Europe/Dublin"),
+        Just("Asia/Kathmandu"),
+    ]
+}
+
 fn text() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just("*/10 * * * *"),
@@ -216,9 +250,11 @@ proptest! {
         text in text(),
         catch_up in catch_up(),
         window in 1..30 * HOUR,
+        zone in zone(),
+        nth in 0..4_usize,
         steps in prop::collection::vec(step(), 1..12),
     ) {
-        let mut stage = Stage::new(text, "America/New_York", catch_up, window);
+        let mut stage = Stage::before_a_change(text, zone, catch_up, window, nth);
         for step in steps {
             match step {
                 Step::Up(seconds) => stage.up(seconds),
@@ -235,13 +271,16 @@ proptest! {
     fn while_a_runner_is_up_each_slot_gets_its_job(
         text in text(),
         catch_up in catch_up(),
+        zone in zone(),
+        nth in 0..4_usize,
         spells in prop::collection::vec(0..20 * HOUR, 1..5),
     ) {
-        let mut stage = Stage::new(text, "America/New_York", catch_up, HOUR);
+        let mut stage = Stage::before_a_change(text, zone, catch_up, HOUR, nth);
+        let begin = stage.now;
         for seconds in spells {
             stage.up(seconds);
         }
-        let due = stage.due(BEGIN, stage.now);
+        let due = stage.due(begin, stage.now);
         prop_assert_eq!(stage.jobs.keys().copied().collect::<Vec<_>>(), due);
         prop_assert_eq!(stage.missed, 0);
         prop_assert_eq!(stage.done.spans().len(), 1);
@@ -250,15 +289,18 @@ proptest! {
     #[test]
     fn with_a_wide_window_all_of_them_are_made_good(
         text in text(),
+        zone in zone(),
+        nth in 0..4_usize,
         steps in prop::collection::vec((0..9 * HOUR, 0..9 * HOUR), 1..5),
     ) {
-        let mut stage = Stage::new(text, "America/New_York", CatchUp::All, 1_000 * HOUR);
+        let mut stage = Stage::before_a_change(text, zone, CatchUp::All, 1_000 * HOUR, nth);
+        let begin = stage.now;
         for (up, down) in steps {
             stage.up(up);
             stage.now += down;
         }
         stage.look();
-        let due = stage.due(BEGIN, stage.now);
+        let due = stage.due(begin, stage.now);
         prop_assert_eq!(stage.jobs.keys().copied().collect::<Vec<_>>(), due);
     }
 }
