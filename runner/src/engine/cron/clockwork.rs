@@ -203,7 +203,10 @@ impl Clockwork {
             );
         }
         for slot in slots {
-            self.slot(name, entry, unix(slot.at), slot.done).await?;
+            let state = self.slot(name, entry, unix(slot.at), slot.done).await?;
+            // From now on, not from the next look on, which may be long to come.
+            let waits = state.filter(|state| state.waiting.is_some());
+            memory.awaited.extend(waits.and_then(|state| state.latest));
         }
         if let Some(passed) = passed {
             self.change(name, CronChange::Pass(passed)).await?;
@@ -218,17 +221,18 @@ impl Clockwork {
         // The instant at which it began is done with.
         let at = self.clock.now().wall.plus(1);
         let after = UnixMs(at.0 - 1);
-        self.slot(&row.name, entry, at, Span { after, upto: at })
-            .await
+        let done = Span { after, upto: at };
+        self.slot(&row.name, entry, at, done).await.map(|_| ())
     }
 
+    /// Give a slot its job. The schedule as it is then; `None` when the slot had its turn already.
     async fn slot(
         &self,
         name: &str,
         entry: &CronEntry,
         at: UnixMs,
         done: Span,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<CronState>, StoreError> {
         let job = self.job(name, entry, at)?;
         let id = job.id;
         let due = DueSlot {
@@ -243,11 +247,11 @@ impl Clockwork {
                     self.call_off(name, job, lease);
                 }
                 told(name, at, id, state.as_ref());
-                Ok(())
+                Ok(state)
             }
             // It was paused or taken away meanwhile, or another gave the slot its job.
             Err(StoreError::Rejected(Rejected::SlotDone { .. } | Rejected::NoSuchCron(_))) => {
-                Ok(())
+                Ok(None)
             }
             Err(error) => Err(error),
         }
