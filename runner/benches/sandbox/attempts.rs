@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use crate::{
-    Wanted,
     bare::Bare,
+    command::Wanted,
     guests,
     product::Product,
     report::{Goal, Line, Report},
@@ -20,18 +20,18 @@ pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Re
         let product = Product::new(&dir, &guest.bytes, guest.kind)?;
         let bare = Bare::new(&guest.bytes, guest.kind)?;
         // Pages touched, branches learnt.
-        product.attempts(wanted.attempts / 10 + 1)?;
-        bare_attempts(&bare, wanted.attempts / 10 + 1)?;
+        product.attempts(wanted.count / 10 + 1)?;
+        bare_attempts(&bare, wanted.count / 10 + 1)?;
         let (mut products, mut bares) = (Vec::new(), Vec::new());
         for round in 0..wanted.rounds {
             // Who goes first changes, so that neither always meets what the other left.
             for ours in [round % 2 == 0, round % 2 != 0] {
                 let start = Instant::now();
                 match ours {
-                    true => product.attempts(wanted.attempts)?,
-                    false => bare_attempts(&bare, wanted.attempts)?,
+                    true => product.attempts(wanted.count)?,
+                    false => bare_attempts(&bare, wanted.count)?,
                 }
-                let us = start.elapsed().as_secs_f64() * 1e6 / wanted.attempts as f64;
+                let us = start.elapsed().as_secs_f64() * 1e6 / wanted.count as f64;
                 let list = if ours { &mut products } else { &mut bares };
                 list.push(us);
             }

@@ -15,8 +15,8 @@ use sandhog::{
 use sandhog_model::{JobId, KindDefaults, NewJob, State};
 
 use crate::{
-    Wanted,
     bare::Bare,
+    command::Wanted,
     guests::{self, Guest},
     product::{self, PAYLOAD},
     report::{Goal, Line, Report},
@@ -38,7 +38,7 @@ impl Settings for Plain {
 }
 
 pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
-    let jobs = wanted.attempts;
+    let jobs = wanted.count;
     for guest in guests::all()? {
         let bare = Bare::new(&guest.bytes, guest.kind)?;
         let (mut products, mut bares) = (Vec::new(), Vec::new());

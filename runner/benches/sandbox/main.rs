@@ -6,6 +6,8 @@
 
 mod attempts;
 mod bare;
+#[path = "../store/command.rs"]
+mod command;
 mod drain;
 mod guests;
 mod product;
@@ -17,9 +19,9 @@ mod report;
 mod stage;
 mod starts;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
-use report::Report;
+use command::Command;
 
 /// As the program has it.
 #[global_allocator]
@@ -35,104 +37,19 @@ usage: cargo xtask bench sandbox [--attempts N] [--rounds N] [--only PART] [--di
   --json FILE   also write the figures to a file
 ";
 
-/// What to measure.
-struct Wanted {
-    attempts: usize,
-    rounds: usize,
-    only: Option<String>,
-    dir: PathBuf,
-    json: Option<PathBuf>,
-}
+const BENCH: Command = Command {
+    usage: USAGE,
+    count: ("--attempts", 20_000),
+    rounds: 9,
+    parts: &[
+        ("attempts", attempts::measure),
+        ("drain", drain::measure),
+        ("starts", starts::measure),
+    ],
+};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     // The registry compiles in a child that runs this very program.
-    if let Some(code) = product::compiler(&words) {
-        return code;
-    }
-    let done = match parse(&words) {
-        Ok(Some(wanted)) => measure(&wanted),
-        Ok(None) => {
-            print!("{USAGE}");
-            return ExitCode::SUCCESS;
-        }
-        Err(why) => {
-            eprint!("{why}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(why) => {
-            eprintln!("{why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn parse(words: &[String]) -> Result<Option<Wanted>, String> {
-    let mut wanted = Wanted {
-        attempts: 20_000,
-        rounds: 9,
-        only: None,
-        dir: PathBuf::from("."),
-        json: None,
-    };
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        // Cargo says this to every bench.
-        if word == "--bench" {
-            continue;
-        }
-        if matches!(word.as_str(), "-h" | "--help") {
-            return Ok(None);
-        }
-        let value = words
-            .next()
-            .ok_or_else(|| format!("{word} needs a value"))?;
-        match word.as_str() {
-            "--attempts" => wanted.attempts = number(word, value)?,
-            "--rounds" => wanted.rounds = number(word, value)?,
-            "--only" => wanted.only = Some(value.clone()),
-            "--dir" => wanted.dir = PathBuf::from(value),
-            "--json" => wanted.json = Some(PathBuf::from(value)),
-            _ => return Err(format!("{word} is no option")),
-        }
-    }
-    Ok(Some(wanted))
-}
-
-fn number(word: &str, value: &str) -> Result<usize, String> {
-    match value.parse() {
-        Ok(number) if number > 0 => Ok(number),
-        Ok(_) | Err(_) => Err(format!("{word} {value}: use a number from 1")),
-    }
-}
-
-fn measure(wanted: &Wanted) -> Result<(), String> {
-    type Part = fn(&stage::Place, &Wanted, &mut Report) -> Result<(), String>;
-    let parts: [(&str, Part); 3] = [
-        ("attempts", attempts::measure),
-        ("drain", drain::measure),
-        ("starts", starts::measure),
-    ];
-    if let Some(only) = &wanted.only
-        && !parts.iter().any(|(name, _)| name == only)
-    {
-        return Err(format!("--only {only}: there is no such part"));
-    }
-    let place = stage::Place::new(&wanted.dir)?;
-    let mut report = Report::new(wanted.attempts, wanted.rounds);
-    for (name, part) in parts {
-        if wanted.only.as_deref().is_none_or(|only| only == name) {
-            eprintln!("measuring {name}");
-            part(&place, wanted, &mut report)?;
-        }
-    }
-    print!("{}", report.table());
-    if let Some(path) = &wanted.json {
-        std::fs::write(path, report.json())
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    }
-    Ok(())
+    product::compiler(&words).unwrap_or_else(|| BENCH.run(&words))
 }

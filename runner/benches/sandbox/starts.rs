@@ -5,7 +5,8 @@ use std::time::Instant;
 use sandhog::plugin::Plugins;
 
 use crate::{
-    Wanted, guests, product,
+    command::Wanted,
+    guests, product,
     report::{Goal, Line, Report},
     stage::Place,
 };

@@ -11,8 +11,8 @@ use std::{
 use sandhog::store::{Inspect, Store, wal::Durability};
 
 use crate::{
-    Wanted,
     bare::BareLog,
+    command::Wanted,
     report::{Goal, Line, Report},
     stage::{self, PAYLOAD, Place},
 };
@@ -51,7 +51,7 @@ fn compare(
     jobs: usize,
     durability: Durability,
 ) -> Result<(), String> {
-    let each = jobs.min(wanted.jobs).div_ceil(callers);
+    let each = jobs.min(wanted.count).div_ceil(callers);
     let sync = durability == Durability::Commit;
     let (mut products, mut bares) = (Vec::new(), Vec::new());
     for round in 0..wanted.rounds {

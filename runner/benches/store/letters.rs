@@ -6,7 +6,8 @@ use sandhog::store::{DeadFilter, PageRequest, Store, wal::Durability};
 use sandhog_model::{Failure, FailureKind, Outcome};
 
 use crate::{
-    Wanted, recovery,
+    command::Wanted,
+    recovery,
     report::{Goal, Line, Report},
     stage::{self, Place},
 };
@@ -19,7 +20,7 @@ const ROWS: usize = 50;
 const PAGE_MS: f64 = 200.0;
 
 pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
-    let letters = (wanted.jobs / SHARE).max(ROWS);
+    let letters = (wanted.count / SHARE).max(ROWS);
     let dir = place.fresh("dead")?;
     recovery::with_store(&dir, |store| {
         let mut left = letters;

@@ -6,7 +6,8 @@ use sandhog::store::{Inspect, Store, wal::Durability};
 use serde_json::{Value, json};
 
 use crate::{
-    Wanted, part, recovery,
+    command::Wanted,
+    part, recovery,
     report::{Goal, Line, Report},
     stage::{self, Place},
 };
@@ -17,7 +18,7 @@ const BYTES: f64 = 150.0;
 const REST: Duration = Duration::from_millis(1500);
 
 pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
-    let jobs = wanted.jobs;
+    let jobs = wanted.count;
     let mut filled = Vec::new();
     let mut opened = Vec::new();
     for _ in 0..wanted.rounds.min(3) {

@@ -6,7 +6,8 @@ use sandhog::store::{LeasedJob, Store, wal::Durability};
 use sandhog_model::{Attempt, ClaimRequest, Outcome, Output, Settlement};
 
 use crate::{
-    Wanted, part,
+    command::Wanted,
+    part,
     report::{Goal, Line, Report},
     stage::{self, KIND, Place},
 };
@@ -18,20 +19,20 @@ const TIMES: f64 = 2.0;
 
 pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
     let dir = place.fresh("waiting")?;
-    with_store(&dir, |store| enqueue(store, wanted.jobs))?;
-    let name = format!("open, {} waiting jobs", wanted.jobs);
+    with_store(&dir, |store| enqueue(store, wanted.count))?;
+    let name = format!("open, {} waiting jobs", wanted.count);
     compare(&dir, &name, wanted.rounds, Goal::AtMost(TIMES), report)?;
     stage::clear(&dir)?;
     // A job that ran to its end leaves three records.
     let dir = place.fresh("ended")?;
     with_store(&dir, |store| {
-        for _ in 0..(wanted.jobs / 3).div_ceil(MANY) {
+        for _ in 0..(wanted.count / 3).div_ceil(MANY) {
             enqueue(store, MANY)?;
             end(store, MANY, completed)?;
         }
         Ok(())
     })?;
-    let name = format!("open, {} records of ended jobs", wanted.jobs);
+    let name = format!("open, {} records of ended jobs", wanted.count);
     compare(&dir, &name, wanted.rounds, Goal::AtMost(TIMES), report)?;
     stage::clear(&dir)
 }
