@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use sandhog_kit::{Home, Ledger, Runner, long, wait};
+use sandhog_kit::{Home, Ledger, Runner, long, millis, wait};
 use serde_json::Value;
 
 use crate::SANDHOG;
@@ -227,4 +227,81 @@ fn a_runner_killed_before_its_first_job_starts_again() {
     }
     let _runner = home.start();
     let _ = home.run(&["enqueue", "echo", "x", "--wait"]).exits(0);
+}
+
+/// T19: all that ran are back with the next start, and have lost no attempt.
+#[test]
+fn t19_many_jobs_in_flight_all_come_back() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.write_config("[runner]\nworkers = 2\nslots = 25\nmemory_budget = \"64GiB\"\n");
+    let runner = home.start();
+    let ids: Vec<String> = (0..50)
+        .map(|_| home.enqueue(&["sleep", "x", "--header", "ms=30000", "--max-attempts", "1"]))
+        .collect();
+    let running = |home: &Home| {
+        wait::until("all to run", Duration::from_secs(60), || {
+            let jobs = &home.json(&["stats"])["store"]["jobs"];
+            (jobs["running"] == 50).then_some(())
+        });
+    };
+    running(&home);
+    runner.kill9();
+    let runner = home.start();
+    running(&home);
+    for id in &ids {
+        let job = home.job(id);
+        assert_eq!(
+            (&job["attempt"], &job["losses"]),
+            (&1.into(), &1.into()),
+            "{job}"
+        );
+    }
+    drop(runner);
+}
+
+/// T18: a runner that stands still for longer than its leases hold. Nobody else can have its directory, so
+/// what it lost it takes up itself: each job ends once, and a queue's limit holds all the while.
+#[test]
+fn t18_a_runner_that_stands_still_ends_each_job_once() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.write_config(
+        "[runner]\nlease = \"1s\"\nworkers = 2\nslots = 4\n[queue.one]\nconcurrency = 1\n",
+    );
+    let runner = home.start();
+    let ids: Vec<String> = (0..4)
+        .map(|_| home.enqueue(&["sleep", "x", "--header", "ms=700", "--queue", "one"]))
+        .collect();
+    for id in &ids[..3] {
+        let _ = home.job_in(id, "running");
+        runner.signal("STOP");
+        // Three times as long as a lease holds.
+        wait::let_run(Duration::from_secs(3));
+        runner.signal("CONT");
+        let _ = home.job_in(id, "completed");
+    }
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for id in &ids {
+        let job = home.job_in(id, "completed");
+        assert!(job["losses"].as_u64().expect("losses") <= 1, "{job}");
+        let ended: Vec<&Value> = job["attempts"]
+            .as_array()
+            .expect("attempts")
+            .iter()
+            .filter(|one| one["failure"].is_null())
+            .collect();
+        assert_eq!(ended.len(), 1, "{job}");
+        let at = |field: &str| millis(&ended[0][field]);
+        spans.push((at("started_at"), at("ended_at")));
+    }
+    spans.sort_unstable();
+    for pair in spans.windows(2) {
+        assert!(
+            pair[0].1 <= pair[1].0,
+            "two of one queue at a time: {spans:?}"
+        );
+    }
+    assert!(runner.terminate().success());
+    let (accepted, ended) = told(&home);
+    assert_eq!((accepted.len(), ended.len()), (4, 4));
+    assert!(ended.values().all(|times| *times == 1), "{ended:?}");
 }

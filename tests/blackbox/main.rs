@@ -3,6 +3,7 @@
 mod backup;
 mod call_off;
 mod cli;
+mod clock;
 mod compile;
 mod crash;
 mod cron;
@@ -22,6 +23,8 @@ mod reload;
 mod retention;
 mod retry;
 mod schedules;
+mod settings;
+mod signals;
 mod space;
 mod stops;
 mod swap;

@@ -113,16 +113,6 @@ fn a_log_that_cannot_be_written_stops_no_job() {
 }
 
 #[test]
-fn a_terminal_that_goes_away_is_a_stop() {
-    let home = Home::with(SANDHOG, &["misbehave"]);
-    let mut runner = home.start();
-    runner.signal("HUP");
-    let status = wait::until("the end", Duration::from_secs(30), || runner.ended());
-    assert_eq!(status.code(), Some(0), "{}", runner.said());
-    assert!(runner.said().contains("stopped"), "{}", runner.said());
-}
-
-#[test]
 fn whoever_waits_keeps_the_id_when_the_runner_goes_away() {
     let home = Home::with(SANDHOG, &["misbehave"]);
     let runner = home.start();

@@ -1,13 +1,13 @@
 //! The project's own commands, called as `cargo xtask COMMAND`.
 
 mod bench;
+mod debian;
 mod demo;
 mod guests;
 mod inputs;
 mod languages;
 mod process;
 mod result;
-mod strace;
 mod summary;
 mod test;
 mod toolchain;

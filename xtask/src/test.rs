@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{languages, lay_guests, process, strace};
+use crate::{debian, languages, lay_guests, process};
 
 /// What came of a step.
 struct Step {
@@ -54,7 +54,9 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         steps.push(timed("runner", || {
             process::build_runner(root).map(|_| (0, 0))
         }));
-        steps.push(timed("strace", || strace::prepare().map(|()| (0, 0))));
+        steps.push(timed("Debian packages", || {
+            debian::prepare().map(|()| (0, 0))
+        }));
         if long || std::env::var_os("SANDHOG_LANGUAGES").is_some_and(|value| value == "1") {
             steps.push(timed("languages", || {
                 languages::run(root, None).map(|()| (0, 0))

@@ -95,6 +95,7 @@ impl Double {
             running: running.then(|| Arc::new(Engine) as Arc<dyn Running>),
             desk: running.then(|| Arc::new(desk::Shelf::default()) as Arc<dyn PluginDesk>),
             defaults: Arc::new(|_| KindDefaults::default()),
+            reload: None,
             crons: Arc::new(crons::book()),
             clock: Arc::new(SystemClock::default()),
             payload_bytes: 1 << 20,

@@ -88,6 +88,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             Ok(Response::Workers(workers.unwrap_or_default()))
         }
         Request::ActOnWorkers { act } => steer(ctx, act),
+        Request::Reload => reload(ctx).await,
         Request::Stats => stats(ctx).await,
     }
 }
@@ -265,6 +266,11 @@ fn steer(ctx: &Ctx, act: WorkersAct) -> Reply {
             Mode::Stopping
         }
     }))
+}
+
+async fn reload(ctx: &Ctx) -> Reply {
+    let settings = ctx.reload.as_ref().ok_or_else(plugin::no_runner)?;
+    settings.reload().await.map(Response::Reloaded)
 }
 
 async fn stats(ctx: &Ctx) -> Reply {

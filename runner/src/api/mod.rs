@@ -7,6 +7,7 @@ mod client;
 mod error;
 mod frame;
 mod handle;
+mod reload;
 mod request;
 mod response;
 mod serve;
@@ -27,6 +28,7 @@ pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::FRAME_BYTES;
 pub use handle::handle;
+pub use reload::{Difference, Reload, Reloaded};
 pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Plugins, Pong, QueueView, Response,
@@ -48,6 +50,8 @@ pub struct Ctx {
     pub desk: Option<Arc<dyn PluginDesk>>,
     /// What the operator and the handler say of a kind.
     pub defaults: Arc<dyn Fn(&str) -> KindDefaults + Send + Sync>,
+    /// Who reads the settings again, when a runner follows them.
+    pub reload: Option<Arc<dyn Reload>>,
     /// What the schedules are to do.
     pub crons: Arc<CronBook>,
     /// The clocks.

@@ -193,6 +193,8 @@ pub enum Request {
         /// What.
         act: WorkersAct,
     },
+    /// Read the settings again.
+    Reload,
     /// Everything at a glance.
     Stats,
 }

@@ -3,7 +3,7 @@
 use sandhog_model::{JobId, Letter, LogLine, State, UnixMs, cron::CronState};
 use serde::{Deserialize, Serialize};
 
-use super::ApiError;
+use super::{ApiError, Difference};
 use crate::{
     engine::{MemoryUse, Mode, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
@@ -110,6 +110,8 @@ pub enum Response {
     Workers(Vec<WorkerRow>),
     /// What the workers do now.
     ActedOnWorkers(Mode),
+    /// What differs in the settings.
+    Reloaded(Vec<Difference>),
     /// Everything at a glance.
     Stats(Box<Stats>),
 }

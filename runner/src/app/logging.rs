@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, layer::SubscriberExt, reload};
 
 use crate::config::{Config, LogFormat};
 
@@ -21,23 +21,45 @@ impl Write for Unfailing {
     }
 }
 
+/// Changes the least level that is written.
+pub(super) struct LogLevel(Option<reload::Handle<EnvFilter, Registry>>);
+
+impl LogLevel {
+    /// Write what is of this level from now on, unless `SANDHOG_LOG` says something else.
+    pub(super) fn set(&self, level: &str) {
+        let changed = self
+            .0
+            .as_ref()
+            .map(|held| held.reload(EnvFilter::new(level)));
+        if let Some(Err(error)) = changed {
+            tracing::warn!(%error, "the log's level stays as it was");
+        }
+    }
+}
+
 /// Write the log as the settings say. What `SANDHOG_LOG` says comes first.
-pub(super) fn start(config: &Config) -> anyhow::Result<()> {
-    let filter = match std::env::var("SANDHOG_LOG") {
-        Ok(directives) if !directives.is_empty() => EnvFilter::try_new(&directives)
-            .map_err(|error| anyhow::anyhow!("SANDHOG_LOG is {directives:?}: {error}"))?,
-        _ => EnvFilter::new(&config.log.level),
+pub(super) fn start(config: &Config) -> anyhow::Result<LogLevel> {
+    let (filter, is_fixed) = match std::env::var("SANDHOG_LOG") {
+        Ok(directives) if !directives.is_empty() => {
+            let filter = EnvFilter::try_new(&directives)
+                .map_err(|error| anyhow::anyhow!("SANDHOG_LOG is {directives:?}: {error}"))?;
+            (filter, true)
+        }
+        _ => (EnvFilter::new(&config.log.level), false),
     };
-    let log = fmt::Subscriber::builder()
-        .with_env_filter(filter)
+    let (filter, level) = reload::Layer::new(filter);
+    let lines = fmt::layer()
         .log_internal_errors(false)
         .with_writer(|| Unfailing(io::stderr()));
-    let set = match config.log.format {
-        LogFormat::Text => {
-            let log = log.with_target(false).with_ansi(io::stderr().is_terminal());
-            tracing::subscriber::set_global_default(log.finish())
-        }
-        LogFormat::Json => tracing::subscriber::set_global_default(log.json().finish()),
+    let lines = match config.log.format {
+        LogFormat::Text => lines
+            .with_target(false)
+            .with_ansi(io::stderr().is_terminal())
+            .boxed(),
+        LogFormat::Json => lines.json().boxed(),
     };
-    set.map_err(|error| anyhow::anyhow!("cannot write the log: {error}"))
+    let log = tracing_subscriber::registry().with(filter).with(lines);
+    let set = tracing::subscriber::set_global_default(log);
+    set.map_err(|error| anyhow::anyhow!("cannot write the log: {error}"))?;
+    Ok(LogLevel((!is_fixed).then_some(level)))
 }

@@ -1,9 +1,11 @@
 //! The composition root: the only place that knows every room and wires them together.
 
+mod init;
 mod log_report;
 mod logging;
 mod machine;
 mod offline;
+mod reload;
 mod rooms;
 mod runner;
 mod settings;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{
+    reload::InForce,
     settings::{Operator, book},
     wal_options,
 };
@@ -36,23 +37,27 @@ pub(super) fn open(config: &Config) -> Result<Ctx, OpenError> {
         },
         other => OpenError::Failed(other.into()),
     })?;
-    Ok(context(config, store, None, |_| Arc::default()))
+    Ok(context(InForce::new(config.clone()), store, None, |_| {
+        Arc::default()
+    }))
 }
 
 /// What requests work on: the same for a runner and for one command.
 pub(super) fn context(
-    config: &Config,
+    in_force: Arc<InForce>,
     store: Arc<wal::Wal>,
     running: Option<Arc<dyn crate::engine::Running>>,
     catalog: impl Fn(&str) -> Arc<Catalog> + Send + Sync + 'static,
 ) -> Ctx {
-    let operator = Operator(config.clone());
+    let config = in_force.now();
+    let operator = Operator::new(in_force);
     Ctx {
         store,
         running,
         desk: None,
         defaults: Arc::new(move |kind| door_defaults(&operator, &catalog(kind), kind)),
-        crons: Arc::new(book(config)),
+        reload: None,
+        crons: Arc::new(book(&config)),
         clock: Arc::new(SystemClock::default()),
         payload_bytes: usize::try_from(config.limits.payload).unwrap_or(usize::MAX),
         version: env!("CARGO_PKG_VERSION"),

@@ -8,10 +8,10 @@ use std::{
 
 use anyhow::Context;
 
-use super::{log_report, offline, registry_options, runner, trial};
+use super::{init, log_report, offline, registry_options, runner, trial};
 use crate::{
     api::Ctx,
-    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, Rooms, Tryout},
+    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, ReadSettings, Rooms, Tryout},
     config::Config,
     disk::RealDisk,
     plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions},
@@ -26,8 +26,11 @@ use crate::{
 pub struct Program;
 
 impl Rooms for Program {
-    fn start(&self, config: Config) -> anyhow::Result<ExitCode> {
-        runner::start(&config)
+    fn start(&self, config: Config, read: ReadSettings) -> anyhow::Result<ExitCode> {
+        match init::is_first() {
+            true => init::run(),
+            false => runner::start(config, read),
+        }
     }
 
     fn open(&self, config: &Config) -> Result<Ctx, OpenError> {

@@ -6,9 +6,12 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
-    logging, machine,
+    logging::{self, LogLevel},
+    machine,
     offline::context,
-    outside, registry_options, sandbox_options,
+    outside, registry_options,
+    reload::{Followers, InForce, Reloader},
+    sandbox_options,
     signals::{StopSignals, Told},
 };
 use super::{
@@ -17,9 +20,10 @@ use super::{
 };
 use crate::{
     api,
+    cli::ReadSettings,
     clock::SystemClock,
     config::Config,
-    engine::{CronBook, Engine, EngineOptions, EngineParts, Running},
+    engine::{Engine, EngineOptions, EngineParts, Running},
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
         Store,
@@ -31,8 +35,8 @@ use crate::{
 const FIRST_SCAN: Duration = Duration::from_secs(20);
 
 /// Be a runner until told to stop. Ends with 1 when the store could not go on.
-pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
-    logging::start(config)?;
+pub(super) fn start(config: Config, read: ReadSettings) -> anyhow::Result<ExitCode> {
+    let level = logging::start(&config)?;
     raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -40,7 +44,7 @@ pub(super) fn start(config: &Config) -> anyhow::Result<ExitCode> {
         .enable_all()
         .build()
         .context("cannot start the control threads")?;
-    let code = runtime.block_on(run(config))?;
+    let code = runtime.block_on(run(&config, read, level))?;
     // Nothing of ours is left running; what a guest's file calls left behind is not waited for.
     runtime.shutdown_background();
     Ok(code)
@@ -60,7 +64,7 @@ fn raise_open_files() {
     }
 }
 
-async fn run(config: &Config) -> anyhow::Result<ExitCode> {
+async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Result<ExitCode> {
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
     let store = open_store(config)?;
@@ -71,23 +75,33 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     };
     registry.went_away(store.lost());
     let registry = Arc::new(registry);
-    let crons = Arc::new(book(config));
-    let engine = start_engine(config, &store, &registry, &crons).await?;
+    let followers = Followers {
+        in_force: InForce::new(config.clone()),
+        store: store.clone(),
+        registry: registry.clone(),
+        outside: outside(config, Some(clear_scratch(config)?)),
+        crons: Arc::new(book(config)),
+        level,
+    };
+    let in_force = Arc::clone(&followers.in_force);
+    let engine = start_engine(config, &store, &followers).await?;
 
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();
     let offered = registry.clone();
-    let mut ctx = context(config, store.clone(), Some(running), move |_| {
+    let mut ctx = context(in_force.clone(), store.clone(), Some(running), move |_| {
         offered.catalog()
     });
     ctx.desk = Some(registry.clone());
-    ctx.crons = crons;
+    ctx.crons = Arc::clone(&followers.crons);
+    let reloader = Reloader::new(read, followers);
+    ctx.reload = Some(reloader.clone());
     let serving = tokio::spawn(server.run(ctx));
     tell_ready(config, &registry.catalog());
 
     let broken = tokio::select! {
-        signal = stop_signal(&mut signals, &engine) => {
-            let grace = config.runner.shutdown_grace;
+        signal = stop_signal(&mut signals, &engine, &reloader) => {
+            let grace = in_force.now().runner.shutdown_grace;
             tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
             None
         }
@@ -102,7 +116,7 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
     };
     // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
     let grace = match broken {
-        None => config.runner.shutdown_grace,
+        None => in_force.now().runner.shutdown_grace,
         Some(_) => Duration::ZERO,
     };
     let hurry = async {
@@ -122,8 +136,12 @@ async fn run(config: &Config) -> anyhow::Result<ExitCode> {
 }
 
 /// What asks for a stop: a signal, or someone at the socket. Meanwhile a `SIGTSTP` has the workers claim
-/// nothing more.
-async fn stop_signal(signals: &mut StopSignals, engine: &Engine) -> &'static str {
+/// nothing more, and a `SIGHUP` the settings read again.
+async fn stop_signal(
+    signals: &mut StopSignals,
+    engine: &Engine,
+    reloader: &Reloader,
+) -> &'static str {
     loop {
         tokio::select! {
             told = signals.any() => match told {
@@ -132,6 +150,8 @@ async fn stop_signal(signals: &mut StopSignals, engine: &Engine) -> &'static str
                     engine.be_quiet(true);
                     tracing::info!("quiet: no new jobs are claimed until `sandhog worker resume`");
                 }
+                // What came of it is told in the log.
+                Told::Reload => drop(reloader.reload_and_tell().await),
             },
             () = engine.stop_asked() => return "`sandhog worker stop`",
         }
@@ -200,12 +220,11 @@ fn clear_scratch(config: &Config) -> anyhow::Result<PathBuf> {
 async fn start_engine(
     config: &Config,
     store: &Arc<Wal>,
-    registry: &Arc<Registry>,
-    crons: &Arc<CronBook>,
+    followers: &Followers,
 ) -> anyhow::Result<Arc<Engine>> {
     let hosts = WasmHostFactory::new(sandbox_options(config));
     let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
-    let hosts = hosts.reaching(outside(config, Some(clear_scratch(config)?)));
+    let hosts = hosts.reaching(Arc::clone(&followers.outside));
     let options = EngineOptions {
         workers: config.runner.workers,
         slots: config.runner.slots,
@@ -216,10 +235,10 @@ async fn start_engine(
     };
     let parts = EngineParts {
         store: store.clone(),
-        plugins: registry.clone(),
+        plugins: followers.registry.clone(),
         hosts: Arc::new(hosts),
-        settings: Arc::new(Operator(config.clone())),
-        crons: crons.clone(),
+        settings: Arc::new(Operator::new(Arc::clone(&followers.in_force))),
+        crons: followers.crons.clone(),
         clock: Arc::new(SystemClock::default()),
     };
     Ok(Engine::start(options, parts).await?)

@@ -1,24 +1,44 @@
 //! The configuration, as the engine looks things up in it.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use sandhog_cron::{SignedDuration, plan::CatchUp};
 use sandhog_model::NewJob;
 
+use super::reload::InForce;
 use crate::{
     config::{self, Config, CronSettings},
     engine::{CronBook, CronEntry, CronOverlap, KindRule, Settings},
+    plugin::Limits,
 };
 
-/// The operator's settings.
-pub(super) struct Operator(pub(super) Config);
+/// The operator's settings, as they are in force.
+pub(super) struct Operator {
+    in_force: Arc<InForce>,
+    /// Those of the start, which the sandboxes were built for.
+    start: Arc<Config>,
+}
+
+impl Operator {
+    /// Those in force now are those of the start.
+    pub(super) fn new(in_force: Arc<InForce>) -> Self {
+        let start = in_force.now();
+        Self { in_force, start }
+    }
+}
 
 impl Settings for Operator {
     fn rule(&self, kind: &str) -> KindRule {
-        let defaults = self.0.defaults_for(kind);
-        let mut limits = self.0.limits_for(kind);
-        // The kind's own wall time comes before the handler's, the general one after it.
-        limits.timeout_ms = self.0.limits.timeout.as_millis() as u64;
+        let config = self.in_force.now();
+        let defaults = config.defaults_for(kind);
+        let built = self.start.limits_for(kind);
+        let limits = Limits {
+            // The kind's own wall time comes before the handler's, the general one after it.
+            timeout_ms: config.limits.timeout.as_millis() as u64,
+            memory: built.memory,
+            table_elements: built.table_elements,
+            ..config.limits_for(kind)
+        };
         KindRule {
             queue: defaults.queue,
             timeout_ms: defaults.timeout_ms,
@@ -26,24 +46,26 @@ impl Settings for Operator {
             max_age_ms: defaults.max_age_ms,
             retry_for_ms: defaults.retry_for_ms,
             limits,
-            config: self.0.handler_config(kind),
+            config: config.handler_config(kind),
         }
     }
 }
 
 /// The schedules of the settings, and how those are read that were added.
 pub(super) fn book(config: &Config) -> CronBook {
-    let entries = config.cron.iter().map(|(name, settings)| {
-        let entry = entry(settings).expect("the settings were checked");
-        (name.clone(), entry)
-    });
     CronBook::new(
-        entries.collect::<BTreeMap<_, _>>(),
+        entries(config).expect("the settings were checked"),
         Box::new(|name, text| {
             let read = config::parse_cron(name, text).map_err(|error| error.to_string())?;
             entry(&read)
         }),
     )
+}
+
+/// The schedules of the settings.
+pub(super) fn entries(config: &Config) -> Result<BTreeMap<String, CronEntry>, String> {
+    let read = |(name, settings): (&String, &CronSettings)| Ok((name.clone(), entry(settings)?));
+    config.cron.iter().map(read).collect()
 }
 
 fn entry(settings: &CronSettings) -> Result<CronEntry, String> {

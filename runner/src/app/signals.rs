@@ -1,14 +1,19 @@
 //! The signals a runner minds.
 
+use std::io::{self, IsTerminal};
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// `TERM`, `INT` and `HUP` (its terminal went away): the first asks for a stop, the second for a
-/// quick one. `TSTP` asks the workers to claim nothing more.
+/// `TERM` and `INT`: the first asks for a stop, the second for a quick one. `HUP` asks for the settings
+/// to be read again, or for a stop when it comes because the runner's terminal went away. `TSTP` asks
+/// the workers to claim nothing more.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     hang_up: Signal,
     quiet: Signal,
+    /// Whether somebody sits at a terminal.
+    had_terminal: bool,
 }
 
 /// What comes.
@@ -17,16 +22,19 @@ pub(super) enum Told {
     Stop(&'static str),
     /// To claim nothing more.
     Quiet,
+    /// To read the settings again.
+    Reload,
 }
 
 impl StopSignals {
     /// Listen from now on.
-    pub(super) fn listen() -> std::io::Result<Self> {
+    pub(super) fn listen() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             hang_up: signal(SignalKind::hangup())?,
             quiet: signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?,
+            had_terminal: io::stdin().is_terminal(),
         })
     }
 
@@ -35,7 +43,10 @@ impl StopSignals {
         tokio::select! {
             _ = self.terminate.recv() => Told::Stop("SIGTERM"),
             _ = self.interrupt.recv() => Told::Stop("SIGINT"),
-            _ = self.hang_up.recv() => Told::Stop("SIGHUP"),
+            _ = self.hang_up.recv() => match self.had_terminal && !io::stdin().is_terminal() {
+                true => Told::Stop("SIGHUP, and the terminal is gone"),
+                false => Told::Reload,
+            },
             _ = self.quiet.recv() => Told::Quiet,
         }
     }

@@ -252,4 +252,6 @@ pub(super) enum ConfigCommand {
     },
     /// Print the settings in force, as a file
     Show,
+    /// Have the runner read its settings again, and say what differs
+    Reload,
 }

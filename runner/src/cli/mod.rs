@@ -45,7 +45,8 @@ use crate::config::{self, Config, Overrides};
 
 pub use exit::Exit;
 pub use rooms::{
-    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, RepairedLog, Rooms, Trial, Tryout,
+    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, ReadSettings, RepairedLog, Rooms,
+    Trial, Tryout,
 };
 pub use session::{Format, Io};
 
@@ -153,7 +154,9 @@ fn dispatch(
         false => settings(&global, environment)?,
     };
     if let Verb::Start = verb {
-        return Ok(rooms.start(config)?);
+        // The process's own environment: what it was started with stays.
+        let read = move || settings(&global, |name| std::env::var_os(name));
+        return Ok(rooms.start(config, Box::new(read))?);
     }
     let mut session = Session::new(config, rooms, io, global.format);
     let done = act(&mut session, verb);

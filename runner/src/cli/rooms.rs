@@ -11,14 +11,17 @@ use sandhog_model::JobId;
 
 use crate::{
     api::Ctx,
-    config::Config,
+    config::{Config, ConfigError},
     plugin::{Catalog, Checked, Live, Plugin, Problem, Tried},
 };
 
+/// Reads the settings, with the flags and the environment of the command.
+pub type ReadSettings = Box<dyn Fn() -> Result<Config, ConfigError> + Send + Sync>;
+
 /// The rest of the program, as a command sees it.
 pub trait Rooms {
-    /// Be a runner until told to stop.
-    fn start(&self, config: Config) -> anyhow::Result<ExitCode>;
+    /// Be a runner until told to stop. `read` reads the settings again, as they are by then.
+    fn start(&self, config: Config, read: ReadSettings) -> anyhow::Result<ExitCode>;
 
     /// Open the data directory for one command, without an engine. Called when no runner answers;
     /// takes the directory's `LOCK` and must not wait for it.

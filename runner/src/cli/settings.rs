@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     args::ConfigCommand,
+    door::Need,
     exit::{Exit, Fault, Outcome},
-    session::Session,
+    session::{Session, ask},
 };
+use crate::api::Request;
 use crate::config::{self, Config};
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: ConfigCommand) -> Outcome<Exit> {
@@ -32,7 +34,23 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: ConfigCommand) -> Outc
             }
             Ok(Exit::Done)
         }
+        ConfigCommand::Reload => reload(session),
     }
+}
+
+fn reload(session: &mut Session<'_, '_>) -> Outcome<Exit> {
+    session.door(Need::Runner)?;
+    let found = ask!(session, Request::Reload, Reloaded);
+    if session.is_json() {
+        session.json(&json!({ "differs": found }))?;
+    } else if found.is_empty() {
+        session.say("nothing differs")?;
+    } else {
+        for one in found {
+            session.say(&one.to_string())?;
+        }
+    }
+    Ok(Exit::Done)
 }
 
 fn right(session: &mut Session<'_, '_>, file: Option<PathBuf>) -> Outcome<Exit> {

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use super::{
     Config,
     keys::{GIB, KIB, Key, MIB, Named, count, key, size},
+    reload::Reload,
     value::{Form, Item, Setting},
 };
 use crate::plugin::{Ceiling, Ceilings, OriginPattern, SecretRule, SecretSource};
@@ -104,6 +105,7 @@ macro_rules! ceiling_keys {
 pub(super) const PLUGINS: Named<Ceiling> = Named {
     name: "plugin",
     says: "The same ceiling for one plugin, by the name of its file. A key that is given here counts in place of the one under `[capabilities]`.",
+    reload: Reload::All,
     must: &[],
     keys: ceiling_keys!(Ceiling, []),
 };
@@ -125,6 +127,7 @@ pub(super) const CAPABILITY_KEYS: &[Key<Config>] = ceiling_keys!(
 pub(super) const SECRETS: Named<SecretSettings> = Named {
     name: "secrets",
     says: "A secret that the host uses for plugins and never shows them. A plugin's file must ask for it as well.",
+    reload: Reload::All,
     must: &[],
     keys: &[
         key!(

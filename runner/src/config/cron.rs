@@ -6,6 +6,7 @@ use sandhog_cron::{Schedule, Zone};
 
 use super::{
     keys::{Key, Named, key},
+    reload::Reload,
     value::{Form, Setting, Value},
 };
 
@@ -132,6 +133,7 @@ named!(CatchUp, None => "none", Latest => "latest", All => "all");
 pub(super) const CRON: Named<CronSettings> = Named {
     name: "cron",
     says: "A schedule, and the job that each of its slots enqueues. The syntax, and what happens when clocks are set, is in [cron.md](cron.md); `sandhog cron next` shows the slots of an expression.",
+    reload: Reload::All,
     must: &["schedule", "kind"],
     keys: &[
         key!(

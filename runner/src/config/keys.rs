@@ -7,6 +7,7 @@ use super::{
     Config, KindSettings,
     capabilities::CAPABILITY_KEYS,
     queue::ORDER,
+    reload::Reload,
     value::{Form, Setting, Value},
 };
 
@@ -31,6 +32,7 @@ pub(super) struct Key<S> {
 pub(super) struct Table {
     pub(super) name: &'static str,
     pub(super) says: &'static str,
+    pub(super) reload: Reload,
     pub(super) keys: &'static [Key<Config>],
 }
 
@@ -40,6 +42,7 @@ pub(super) struct Named<S: 'static> {
     pub(super) says: &'static str,
     /// The keys that every one of them must have.
     pub(super) must: &'static [&'static str],
+    pub(super) reload: Reload,
     pub(super) keys: &'static [Key<S>],
 }
 
@@ -85,6 +88,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "runner",
         says: "The process: where it keeps things and how much it does at a time.",
+        reload: Reload::Only(&["shutdown_grace"]),
         keys: &[
             key!(
                 Config,
@@ -147,6 +151,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "store",
         says: "The log that keeps the jobs.",
+        reload: Reload::Only(&[]),
         keys: &[
             key!(
                 Config,
@@ -194,6 +199,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "dead",
         says: "Which dead letters are kept. All of them for ever, unless a key here says otherwise; what goes is the oldest, and each is told in the log and counted in `sandhog stats`.",
+        reload: Reload::Only(&[]),
         keys: &[
             key!(
                 Config,
@@ -223,6 +229,7 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "limits",
         says: "What one attempt may use, unless its kind says otherwise. Going over one is a failed attempt that names the key.",
+        reload: Reload::AllBut(&["memory", "table_elements", "payload"]),
         keys: &[
             key!(
                 Config,
@@ -278,11 +285,13 @@ pub(super) const TABLES: &[Table] = &[
     Table {
         name: "capabilities",
         says: "The ceiling on what plugins may be granted by the `NAME.toml` beside `NAME.wasm` ([capabilities.md](capabilities.md)). What lies over it is not granted.",
+        reload: Reload::AllBut(&["ca_file"]),
         keys: CAPABILITY_KEYS,
     },
     Table {
         name: "log",
         says: "The runner's own log, on standard error.",
+        reload: Reload::AllBut(&["format"]),
         keys: &[
             key!(
                 Config,
@@ -306,6 +315,7 @@ pub(super) const TABLES: &[Table] = &[
 pub(super) const KIND: Named<KindSettings> = Named {
     name: "kind",
     says: "The operator's word on one kind of job. It stands above what the handler proposes and below what a job says itself.",
+    reload: Reload::AllBut(&["memory"]),
     must: &[],
     keys: &[
         key!(

@@ -4,11 +4,13 @@
 
 mod capabilities;
 mod cron;
+mod difference;
 mod error;
 mod keys;
 mod page;
 mod queue;
 mod read;
+mod reload;
 mod value;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
@@ -19,6 +21,7 @@ use crate::plugin::{Ceiling, Limits};
 
 pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
+pub use difference::differences;
 pub use error::{ConfigError, Refusal};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};

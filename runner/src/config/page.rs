@@ -8,6 +8,7 @@ use super::{
     cron::CRON,
     keys::{KIND, Key, Named, TABLES},
     queue::QUEUE,
+    reload::Reload,
     value::{Value, quote},
 };
 
@@ -60,8 +61,10 @@ anything, and `sandhog config show` prints the settings in force.
 Durations are written as `\"200ms\"`, `\"30s\"`, `\"1m 30s\"`, `\"2h\"`; sizes as `\"64KiB\"`, `\"128MiB\"`, `\"1 GiB\"`, or as a
 number of bytes.
 
-A runner reads the file when it starts: restart it after a change. A job's queue and the number of attempts shown for it
-are settled when it is enqueued; `timeout`, `memory` and `backoff` are looked up each time it runs.
+A runner reads the file when it starts, and again at a `SIGHUP` or `sandhog config reload`: what differs is said key by key,
+with what waits for the next start. Settings that are wrong are refused as a whole, and those in force stay. The
+environment and flags are those of the start. A job's queue and the number of attempts shown for it are settled when it is
+enqueued; `timeout` and `backoff` are looked up each time it runs. Attempts that run go on with the settings they began with.
 
 This page is written by the program; a test holds it equal to the code.
 ";
@@ -87,7 +90,7 @@ pub fn page() -> String {
     let mut text = String::from(HEAD);
     let defaults = Config::default();
     for table in TABLES {
-        let _ = write!(text, "\n## `[{}]`\n\n{}\n", table.name, table.says);
+        title(&mut text, table.name, table.says, table.reload);
         rows(&mut text, table.keys, |key| {
             // The only defaults that differ from machine to machine.
             match key.name {
@@ -97,16 +100,16 @@ pub fn page() -> String {
             }
         });
     }
-    let _ = write!(text, "\n## `[kind.NAME]`\n\n{}\n", KIND.says);
+    title(&mut text, "kind.NAME", KIND.says, KIND.reload);
     rows(&mut text, KIND.keys, |_| "left open".into());
     text.push_str(BACKOFFS);
-    let _ = write!(text, "\n## `[queue.NAME]`\n\n{}\n", QUEUE.says);
+    title(&mut text, "queue.NAME", QUEUE.says, QUEUE.reload);
     let defaults = QueueSettings::default();
     rows(&mut text, QUEUE.keys, |key| match (key.get)(&defaults) {
         None => "none".into(),
         value => default_cell(value, key),
     });
-    let _ = write!(text, "\n## `[cron.NAME]`\n\n{}\n", CRON.says);
+    title(&mut text, "cron.NAME", CRON.says, CRON.reload);
     let defaults = CronSettings::default();
     rows(&mut text, CRON.keys, |key| {
         match CRON.must.contains(&key.name) {
@@ -114,11 +117,15 @@ pub fn page() -> String {
             false => default_cell((key.get)(&defaults), key),
         }
     });
-    let _ = write!(text, "\n## `[plugin.NAME]`\n\n{}\n", PLUGINS.says);
+    title(&mut text, "plugin.NAME", PLUGINS.says, PLUGINS.reload);
     rows(&mut text, PLUGINS.keys, |_| "left open".into());
-    let _ = write!(text, "\n## `[secrets.NAME]`\n\n{}\n", SECRETS.says);
+    title(&mut text, "secrets.NAME", SECRETS.says, SECRETS.reload);
     rows(&mut text, SECRETS.keys, |_| "none".into());
     text
+}
+
+fn title(text: &mut String, name: &str, says: &str, reload: Reload) {
+    let _ = write!(text, "\n## `[{name}]`\n\n{says} {}\n", reload.says());
 }
 
 fn rows<S>(text: &mut String, keys: &[Key<S>], default: impl Fn(&Key<S>) -> String) {

@@ -5,6 +5,7 @@ use sandhog_model::{QueueLimits, QueueRule, QueueRules, Rate};
 use super::{
     Config,
     keys::{Key, Named, Table, count, key},
+    reload::Reload,
     value::{Form, Item, Setting, Value},
 };
 
@@ -62,6 +63,7 @@ impl Setting for Rate {
 pub(super) const ORDER: Table = Table {
     name: "queues",
     says: "Which queue comes first. Queues share the workers by their weights (`[queue.NAME]`), and one that has nothing to run leaves its share to the others; those listed here come before all that are not.",
+    reload: Reload::All,
     keys: &[key!(
         Config,
         order.first,
@@ -75,6 +77,7 @@ pub(super) const ORDER: Table = Table {
 pub(super) const QUEUE: Named<QueueSettings> = Named {
     name: "queue",
     says: "One queue. A queue comes to be with its first job; what is left out here is as if the table were not there. `sandhog limit set` changes limits while a runner is up, and what it sets stands above these until `sandhog limit reset`.",
+    reload: Reload::All,
     must: &[],
     keys: &[
         key!(

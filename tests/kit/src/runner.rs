@@ -31,9 +31,19 @@ impl Runner {
     #[track_caller]
     #[must_use]
     pub fn start(home: &Home) -> Self {
+        Self::by(home, home.command(&["start"]))
+    }
+
+    /// The same by another command: with more environment, within another program.
+    ///
+    /// # Panics
+    ///
+    /// As [`Self::start`] does.
+    #[track_caller]
+    #[must_use]
+    pub fn by(home: &Home, mut command: Command) -> Self {
         let log = home.folder().join("runner.log");
         let file = OpenOptions::new().create(true).append(true).open(&log);
-        let mut command = home.command(&["start"]);
         command.stderr(file.expect("the runner's log can be opened"));
         let start = Instant::now();
         let child = command.spawn().expect("the program starts");

@@ -30,9 +30,7 @@ pub(super) fn cron(ledger: &Ledger, wish: CronWish, now: Now) -> Result<Vec<Even
         CronChange::Begin if known.is_some() => Vec::new(),
         CronChange::Begin => vec![changed(begun(now), None)],
         CronChange::Define(entry) => {
-            bounded("a schedule's entry", entry.len(), CRON_ENTRY_BYTES)?;
-            let mut state = known.unwrap_or_else(|| begun(now));
-            state.entry = Some(entry);
+            let state = defined(known, entry, now)?;
             vec![changed(state, None)]
         }
         CronChange::Forget => {
@@ -94,6 +92,19 @@ fn begun(now: Now) -> CronState {
     let upto = now.wall;
     state.done.add(Span { after, upto });
     state
+}
+
+/// A schedule that is what an entry says.
+fn defined(known: Option<CronState>, entry: String, now: Now) -> Result<CronState, Rejected> {
+    bounded("a schedule's entry", entry.len(), CRON_ENTRY_BYTES)?;
+    let mut state = known.unwrap_or_else(|| begun(now));
+    if state.entry.as_ref() != Some(&entry) {
+        // Slots that it had not before are none that were missed.
+        let (after, upto) = (UnixMs(0), now.wall);
+        state.done.add(Span { after, upto });
+    }
+    state.entry = Some(entry);
+    Ok(state)
 }
 
 fn paused(by: String, reason: Option<String>, now: Now) -> Result<Paused, Rejected> {

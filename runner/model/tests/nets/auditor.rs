@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use sandhog_model::{
     Amend, Asked, Command, Event, FailureKind, JobId, Now, Outcome, QueueMode, Rejected, Retention,
-    Settlement, State, Token, Verdict,
+    Settlement, State, Token, UnixMs, Verdict,
 };
 
 use enqueue::is_stood_against;
@@ -25,6 +25,8 @@ struct Auditor {
     highest: u64,
     /// Each (schedule, slot) that got a job.
     slots: Vec<(String, u64)>,
+    /// What a schedule was last defined as, and since when it is that.
+    defined: BTreeMap<String, (String, UnixMs)>,
     /// Each (job, lease) whose end was told. None is told twice.
     ended: Vec<(JobId, Token)>,
     modes: BTreeMap<String, QueueMode>,

@@ -42,7 +42,7 @@ struct Answer {
 }
 
 impl Rooms for Desk {
-    fn start(&self, config: Config) -> anyhow::Result<ExitCode> {
+    fn start(&self, config: Config, _: ReadSettings) -> anyhow::Result<ExitCode> {
         // As a runner's threads do.
         let (done, ended) = mpsc::channel();
         std::thread::spawn(move || {

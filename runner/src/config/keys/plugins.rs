@@ -1,10 +1,12 @@
 //! The keys of `[plugins]`.
 
 use super::{Config, Form, GIB, HOUR, KIB, Key, MIB, Setting, Table, YEAR, count, size, span};
+use crate::config::reload::Reload;
 
 pub(super) const TABLE: Table = Table {
     name: "plugins",
     says: "How components are taken in, compiled and kept.",
+    reload: Reload::Only(&[]),
     keys: &[
         key!(
             Config,

@@ -1,6 +1,9 @@
 //! Which schedules there are: those of the settings, and those that were added while a runner was up.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
 
 use sandhog_model::cron::CronState;
 use tokio::sync::Notify;
@@ -12,9 +15,17 @@ pub type ReadEntry = Box<dyn Fn(&str, &str) -> Result<CronEntry, String> + Send 
 
 /// What each schedule is to do.
 pub struct CronBook {
-    settings: BTreeMap<String, CronEntry>,
+    settings: RwLock<OfSettings>,
     read: ReadEntry,
     changed: Notify,
+}
+
+/// The schedules of the settings.
+#[derive(Clone, Default)]
+struct OfSettings {
+    entries: Arc<BTreeMap<String, CronEntry>>,
+    /// Grows with each reading of the settings.
+    reading: u64,
 }
 
 impl CronBook {
@@ -22,7 +33,10 @@ impl CronBook {
     #[must_use]
     pub fn new(settings: BTreeMap<String, CronEntry>, read: ReadEntry) -> Self {
         Self {
-            settings,
+            settings: RwLock::new(OfSettings {
+                entries: Arc::new(settings),
+                reading: 0,
+            }),
             read,
             changed: Notify::new(),
         }
@@ -30,8 +44,26 @@ impl CronBook {
 
     /// The schedules of the settings.
     #[must_use]
-    pub fn settings(&self) -> &BTreeMap<String, CronEntry> {
-        &self.settings
+    pub fn settings(&self) -> Arc<BTreeMap<String, CronEntry>> {
+        self.reading().1
+    }
+
+    /// The same, with a number that grows when they are replaced.
+    pub(super) fn reading(&self) -> (u64, Arc<BTreeMap<String, CronEntry>>) {
+        let held = self.settings.read().unwrap_or_else(PoisonError::into_inner);
+        (held.reading, Arc::clone(&held.entries))
+    }
+
+    /// Put other schedules in the place of those of the settings.
+    pub fn replace(&self, settings: BTreeMap<String, CronEntry>) {
+        let mut held = self
+            .settings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        held.entries = Arc::new(settings);
+        held.reading += 1;
+        drop(held);
+        self.tell();
     }
 
     /// What a schedule is to do: the settings come before what was added. `None` when neither has it.
@@ -39,7 +71,7 @@ impl CronBook {
     /// # Errors
     /// What was added cannot be read by this version: why.
     pub fn entry(&self, name: &str, state: &CronState) -> Option<Result<CronEntry, String>> {
-        match self.settings.get(name) {
+        match self.settings().get(name) {
             Some(entry) => Some(Ok(entry.clone())),
             None => state.entry.as_deref().map(|text| self.read(name, text)),
         }

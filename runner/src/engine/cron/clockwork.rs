@@ -55,6 +55,8 @@ pub(in super::super) struct Clockwork {
 struct Memory {
     /// Whether this runner's start was seen to.
     started: bool,
+    /// The schedules of the settings as they were last followed, and which reading that was.
+    followed: Option<(u64, Arc<BTreeMap<String, CronEntry>>)>,
     /// Jobs whose end a slot waits for.
     awaited: BTreeSet<JobId>,
     /// Entries that cannot be read, and were told of.
@@ -95,9 +97,7 @@ impl Clockwork {
 
     /// Give what is due its jobs. How long nothing will be due.
     async fn look(&self, memory: &mut Memory) -> Result<Duration, StoreError> {
-        if !memory.started {
-            self.begin().await?;
-        }
+        self.follow(memory).await?;
         let rows = self.store.crons().await?;
         memory.awaited.clear();
         let (mut wait, mut all_well) = (LONGEST, true);
@@ -126,12 +126,35 @@ impl Clockwork {
         done.is_ok()
     }
 
+    /// Follow the settings, once for each reading of them. Of a schedule that is another now, no slot
+    /// counts as missed.
+    async fn follow(&self, memory: &mut Memory) -> Result<(), StoreError> {
+        let (reading, entries) = self.book.reading();
+        let before = match &memory.followed {
+            Some((followed, _)) if *followed == reading => return Ok(()),
+            Some((_, before)) => Some(Arc::clone(before)),
+            None => None,
+        };
+        self.begin(&entries).await?;
+        for (name, entry) in entries.iter() {
+            let earlier = before.as_ref().and_then(|before| before.get(name));
+            if earlier.is_some_and(|earlier| earlier.schedule != entry.schedule) {
+                let upto = self.clock.now().wall;
+                let after = UnixMs(0);
+                self.change(name, CronChange::Pass(Span { after, upto }))
+                    .await?;
+            }
+        }
+        memory.followed = Some((reading, entries));
+        Ok(())
+    }
+
     /// Let schedules of the settings begin that the log does not know, and forget those that are in
     /// neither any more.
-    async fn begin(&self) -> Result<(), StoreError> {
+    async fn begin(&self, entries: &BTreeMap<String, CronEntry>) -> Result<(), StoreError> {
         let rows = self.store.crons().await?;
         let known: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-        for name in self.book.settings().keys() {
+        for name in entries.keys() {
             if !known.contains(name.as_str()) {
                 self.change(name, CronChange::Begin).await?;
             }
@@ -199,7 +222,7 @@ impl Clockwork {
                 schedule = name,
                 missed,
                 made_good,
-                "slots were missed while no runner was up"
+                "slots were missed: no runner was up, or the clock was set"
             );
         }
         for slot in slots {

@@ -27,4 +27,9 @@ impl Outside {
             secrets: Secrets::new(&ceilings.secrets),
         })
     }
+
+    /// Find secrets where the operator says from now on.
+    pub fn follow(&self, ceilings: &Ceilings) {
+        self.secrets.follow(&ceilings.secrets);
+    }
 }

@@ -1,7 +1,13 @@
 //! Secrets: read where the operator says, used for guests, never shown to them.
 
 use std::{
-    collections::BTreeMap, env, fmt, fs::File, io::Read, os::unix::ffi::OsStringExt, path::Path,
+    collections::BTreeMap,
+    env, fmt,
+    fs::File,
+    io::Read,
+    os::unix::ffi::OsStringExt,
+    path::Path,
+    sync::{PoisonError, RwLock},
 };
 
 use super::grants::{SecretRule, SecretSource};
@@ -16,7 +22,7 @@ const CLOSE: &str = "}}";
 /// Where each secret's value is found.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    sources: BTreeMap<String, SecretSource>,
+    sources: RwLock<BTreeMap<String, SecretSource>>,
 }
 
 /// A secret's value. Neither shown nor kept longer than it is used.
@@ -36,23 +42,32 @@ impl fmt::Debug for Secret {
 
 impl Secrets {
     pub(crate) fn new(rules: &BTreeMap<String, SecretRule>) -> Self {
+        let secrets = Self::default();
+        secrets.follow(rules);
+        secrets
+    }
+
+    /// Find them there from now on.
+    pub(crate) fn follow(&self, rules: &BTreeMap<String, SecretRule>) {
         let source = |(name, rule): (&String, &SecretRule)| (name.clone(), rule.source.clone());
-        Self {
-            sources: rules.iter().map(source).collect(),
-        }
+        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        *sources = rules.iter().map(source).collect();
     }
 
     /// The value as it is now, so that a file may be replaced while the runner runs. The error says
     /// nothing of the value.
     pub(crate) fn value(&self, name: &str) -> Result<Secret, String> {
         let wrong = |why: String| format!("secret {name} cannot be had: {why}");
-        let mut value = match self.sources.get(name) {
+        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
+        let source = sources.get(name).cloned();
+        drop(sources);
+        let mut value = match source {
             None => return Err(wrong(format!("sandhog.toml has no [secrets.{name}]"))),
-            Some(SecretSource::Env(variable)) => env::var_os(variable)
+            Some(SecretSource::Env(variable)) => env::var_os(&variable)
                 .ok_or_else(|| wrong(format!("environment variable {variable} is not set")))?
                 .into_vec(),
             Some(SecretSource::File(path)) => {
-                read(path).map_err(|why| wrong(format!("{}: {why}", path.display())))?
+                read(&path).map_err(|why| wrong(format!("{}: {why}", path.display())))?
             }
         };
         if value.ends_with(b"\n") {
@@ -122,7 +137,7 @@ mod tests {
 
     fn secrets(source: SecretSource) -> Secrets {
         Secrets {
-            sources: BTreeMap::from([("key".to_owned(), source)]),
+            sources: RwLock::new(BTreeMap::from([("key".to_owned(), source)])),
         }
     }
 

@@ -35,8 +35,26 @@ struct Known {
     taken: Option<Taken>,
 }
 
-/// A state of a file, `None` when it is not there, and what it grants or what is wrong with it.
-type Taken = (Option<Stamp>, Result<Arc<Grants>, String>);
+/// A state of a file, `None` when it is not there, and what it says or what is wrong with it.
+type Taken = (Option<Stamp>, Result<Said, String>);
+
+/// What a file says.
+#[derive(Debug)]
+struct Said {
+    asked: Grants,
+    /// What of it lies under the ceilings.
+    granted: Arc<Grants>,
+}
+
+impl Said {
+    fn new(name: &str, asked: Grants, ceilings: &Ceilings) -> Self {
+        let granted = Arc::new(ceilings.bound(name, &asked));
+        for cut in &granted.cuts {
+            tracing::warn!(plugin = name, "not granted: {cut}");
+        }
+        Self { asked, granted }
+    }
+}
 
 impl GrantFiles {
     /// The files in `folder`.
@@ -46,6 +64,16 @@ impl GrantFiles {
             ceilings,
             files: BTreeMap::new(),
         }
+    }
+
+    /// Hold what was taken against other ceilings from now on.
+    pub(crate) fn bound_by(&mut self, ceilings: Arc<Ceilings>) {
+        for (name, known) in &mut self.files {
+            if let Some((_, Ok(said))) = &mut known.taken {
+                *said = Said::new(name, said.asked.clone(), &ceilings);
+            }
+        }
+        self.ceilings = ceilings;
     }
 
     /// Give each plugin of a catalog its grants, and take out those whose file is wrong. False while
@@ -67,11 +95,11 @@ impl GrantFiles {
                 settled &= known.look(&name, &path, first, &self.ceilings);
             }
             match &known.taken {
-                Some((_, Ok(grants))) => {
+                Some((_, Ok(said))) => {
                     if let Some(plugin) = catalog.plugins.get_mut(&name)
-                        && plugin.grants != *grants
+                        && plugin.grants != said.granted
                     {
-                        Arc::make_mut(plugin).grants = Arc::clone(grants);
+                        Arc::make_mut(plugin).grants = Arc::clone(&said.granted);
                     }
                 }
                 Some((_, Err(cause))) => {
@@ -118,12 +146,9 @@ impl Known {
                 None => return false,
             },
         };
-        let found = found.map(|asked| Arc::new(ceilings.bound(name, &asked)));
+        let found = found.map(|asked| Said::new(name, asked, ceilings));
         match &found {
-            Ok(grants) => {
-                for cut in &grants.cuts {
-                    tracing::warn!(plugin = name, "not granted: {cut}");
-                }
+            Ok(_) => {
                 if now.is_some() || self.taken.is_some() {
                     tracing::info!(plugin = name, file = %path.display(), "grants taken");
                 }

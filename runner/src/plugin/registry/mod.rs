@@ -286,6 +286,12 @@ impl Registry {
         self.shared.went_away(jobs);
     }
 
+    /// Hold what plugins ask for against other ceilings from now on. Attempts that run keep what they had.
+    pub fn bound_by(&self, ceilings: Arc<Ceilings>) {
+        self.shared.desk().grants.bound_by(ceilings);
+        self.shared.refresh(false);
+    }
+
     /// Look at the folder now instead of at the next poll.
     pub fn look(&self) {
         if let Some(wake) = &self.wake {

@@ -23,6 +23,13 @@ impl Auditor {
                     name, state, job, ..
                 } => {
                     assert_eq!(name, &wish.name);
+                    if let CronChange::Define(entry) = &wish.change {
+                        let known = self.defined.get(name).map(|(known, _)| known);
+                        if known != Some(entry) {
+                            let since = (entry.clone(), now.wall);
+                            self.defined.insert(name.clone(), since);
+                        }
+                    }
                     let Some(job) = job else { continue };
                     assert!(self.job(job.id).is_none(), "a new job");
                     assert_eq!(state.latest, Some(job.id));
@@ -31,11 +38,17 @@ impl Auditor {
                     if let CronChange::Slot(due) = &wish.change {
                         let slot = (name.clone(), due.at.0);
                         assert!(!self.slots.contains(&slot), "a slot got two jobs");
+                        let since = self.defined.get(name).map(|(_, since)| *since);
+                        assert!(
+                            since.is_none_or(|since| due.at > since),
+                            "a slot of before the schedule was what it is"
+                        );
                         self.slots.push(slot);
                     }
                 }
                 Event::CronForgotten { name, .. } => {
                     self.slots.retain(|(slot, _)| slot != name);
+                    self.defined.remove(name);
                 }
                 Event::Cancelled { id, cancel } | Event::CancelAsked { id, cancel, .. } => {
                     let how = cancel.how;

@@ -25,7 +25,7 @@ impl World {
                 reason: None,
             },
             3 | 4 => CronChange::Resume,
-            5 => CronChange::Define("entry".into()),
+            5 => CronChange::Define(format!("entry {}", overlap % 2)),
             6 if overlap == 0 => CronChange::Forget,
             7 | 8 => CronChange::Release {
                 slot: state.waiting.unwrap_or(slot),

@@ -1,0 +1,135 @@
+//! Settings that are read again while a runner runs.
+//!
+//! What a reload takes in is swapped in one room after the other, each at once for what begins from then on;
+//! attempts that run go on as they began.
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::{logging::LogLevel, settings::entries};
+use crate::{
+    api::{self, ApiError, Difference, ErrorCode, Reloaded},
+    cli::ReadSettings,
+    config::{Config, differences},
+    engine::CronBook,
+    plugin::{Outside, Registry},
+    store::{Store, StoreError},
+};
+
+/// The settings that count for what begins now.
+#[derive(Debug)]
+pub(super) struct InForce(RwLock<Arc<Config>>);
+
+impl InForce {
+    pub(super) fn new(config: Config) -> Arc<Self> {
+        Arc::new(Self(RwLock::new(Arc::new(config))))
+    }
+
+    pub(super) fn now(&self) -> Arc<Config> {
+        let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&held)
+    }
+
+    fn put(&self, config: Arc<Config>) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = config;
+    }
+}
+
+/// What follows the settings.
+pub(super) struct Followers {
+    pub(super) in_force: Arc<InForce>,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) outside: Arc<Outside>,
+    pub(super) crons: Arc<CronBook>,
+    pub(super) level: LogLevel,
+}
+
+/// Reads the settings again.
+pub(super) struct Reloader {
+    read: ReadSettings,
+    followers: Followers,
+    /// The settings as they were last read, of which some may count from the next start only.
+    last: Mutex<Arc<Config>>,
+    /// One at a time.
+    turn: tokio::sync::Mutex<()>,
+}
+
+/// Why the settings that are there do not count.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReloadError {
+    #[error("{0}; the settings of before stay in force")]
+    Refused(String),
+    #[error(
+        "the store did not take in the queues' settings: {0}; the settings of before stay in force"
+    )]
+    Store(#[from] StoreError),
+}
+
+impl Reloader {
+    pub(super) fn new(read: ReadSettings, followers: Followers) -> Arc<Self> {
+        let last = Mutex::new(followers.in_force.now());
+        Arc::new(Self {
+            read,
+            followers,
+            last,
+            turn: tokio::sync::Mutex::new(()),
+        })
+    }
+
+    /// Read the settings, and have everyone follow them. What differs from the last time.
+    pub(super) async fn reload(&self) -> Result<Vec<Difference>, ReloadError> {
+        let _turn = self.turn.lock().await;
+        let read = (self.read)().map_err(|error| ReloadError::Refused(error.to_string()))?;
+        let schedules = entries(&read).map_err(ReloadError::Refused)?;
+        let config = Arc::new(read);
+        let Followers {
+            in_force,
+            store,
+            registry,
+            outside,
+            crons,
+            level,
+        } = &self.followers;
+        // First what can fail; nothing else has changed by then.
+        store.govern(Arc::new(config.queue_rules())).await?;
+        let ceilings = Arc::new(config.ceilings());
+        outside.follow(&ceilings);
+        registry.bound_by(ceilings);
+        in_force.put(Arc::clone(&config));
+        crons.replace(schedules);
+        level.set(&config.log.level);
+        registry.look();
+
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = differences(&last, &config);
+        *last = config;
+        Ok(found)
+    }
+
+    /// The same, told in the log.
+    pub(super) async fn reload_and_tell(&self) -> Result<Vec<Difference>, ReloadError> {
+        let done = self.reload().await;
+        match &done {
+            Ok(found) if found.is_empty() => tracing::info!("settings read again: nothing differs"),
+            Ok(found) => {
+                for one in found {
+                    tracing::info!("settings read again: {one}");
+                }
+            }
+            Err(error) => tracing::error!(%error, "the settings were not taken in"),
+        }
+        done
+    }
+}
+
+impl api::Reload for Reloader {
+    fn reload(&self) -> Reloaded<'_> {
+        Box::pin(async move {
+            let done = self.reload_and_tell().await;
+            done.map_err(|error| match error {
+                ReloadError::Refused(_) => ApiError::new(ErrorCode::Invalid, error.to_string()),
+                ReloadError::Store(error) => error.into(),
+            })
+        })
+    }
+}
