@@ -2,6 +2,7 @@
 
 mod backup;
 mod call_off;
+mod chains;
 mod cli;
 mod clock;
 mod compile;
@@ -30,6 +31,7 @@ mod stops;
 mod swap;
 mod syscalls;
 mod values;
+mod verbs;
 mod webhook;
 mod workers;
 

@@ -136,6 +136,29 @@ pub enum Amend {
     Requeue(JobId),
     /// Forget a dead job and its letter.
     Delete(JobId),
+    /// Have a waiting job become due at another instant. No attempt is used.
+    Snooze {
+        /// Which.
+        id: JobId,
+        /// The instant.
+        due: UnixMs,
+    },
+    /// End a waiting job as one that was dropped.
+    Discard {
+        /// Which.
+        id: JobId,
+        /// Who asks.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Forget a job that ended, a dead one with its letter; with `force` one that waits, too.
+    Remove {
+        /// Which.
+        id: JobId,
+        /// Whether it may wait.
+        force: bool,
+    },
     /// Say that a unique job stands in nobody's way any more.
     Unlock(JobId),
     /// Call a job off: one that waits ends at once, one that runs is asked to. Asking again changes
@@ -150,6 +173,23 @@ pub enum Amend {
         /// Why.
         reason: Option<String>,
     },
+}
+
+impl Amend {
+    /// The job it is about.
+    #[must_use]
+    pub fn id(&self) -> JobId {
+        match *self {
+            Self::Retry(id)
+            | Self::Requeue(id)
+            | Self::Delete(id)
+            | Self::Unlock(id)
+            | Self::Snooze { id, .. }
+            | Self::Discard { id, .. }
+            | Self::Remove { id, .. }
+            | Self::Cancel { id, .. } => id,
+        }
+    }
 }
 
 /// Why a wish was refused.

@@ -96,7 +96,7 @@ pub enum Event {
         /// When.
         at: UnixMs,
     },
-    /// A dead job was deleted with its letter.
+    /// A job that no attempt holds was deleted; a dead one with its letter.
     Deleted {
         /// The job.
         id: JobId,
@@ -134,6 +134,15 @@ pub enum Event {
         id: JobId,
         /// When that was noticed.
         at: UnixMs,
+    },
+    /// A waiting job was dropped by someone from outside: it ended.
+    Dropped {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// Who dropped it, and why.
+        reason: String,
     },
     /// Someone said that a unique job stands in nobody's way any more.
     Unlocked {
@@ -259,6 +268,7 @@ impl Event {
             | Self::Cancelled { id, .. }
             | Self::Postponed { id, .. }
             | Self::Expired { id, .. }
+            | Self::Dropped { id, .. }
             | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
@@ -289,6 +299,7 @@ impl Event {
             | Self::Cancelled { .. }
             | Self::Postponed { .. }
             | Self::Expired { .. }
+            | Self::Dropped { .. }
             | Self::Unlocked { .. }
             | Self::Steered { .. }
             | Self::Pruned { .. }
@@ -316,6 +327,7 @@ impl Event {
             | Self::Cancelled { .. }
             | Self::Postponed { .. }
             | Self::Expired { .. }
+            | Self::Dropped { .. }
             | Self::Unlocked { .. }
             | Self::Steered { .. }
             | Self::Pruned { .. }
@@ -343,6 +355,7 @@ impl Event {
             | Self::Cancelled { .. }
             | Self::Postponed { .. }
             | Self::Expired { .. }
+            | Self::Dropped { .. }
             | Self::Unlocked { .. }
             | Self::Steered { .. }
             | Self::Carried(_)

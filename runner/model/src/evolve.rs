@@ -108,6 +108,7 @@ impl Ledger {
             Fact::Deleted { id, .. } => self.delete(id, mono)?,
             Fact::Postponed { id, at: on, due } => self.postpone(id, due, written(on))?,
             Fact::Expired { id, at: on } => self.expire(id, written(on))?,
+            Fact::Dropped { id, at: on } => self.drop_waiting(id, written(on))?,
             Fact::Unlocked { id, .. } => self.unlock(id, at)?,
             Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
             Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,
@@ -311,9 +312,9 @@ impl Ledger {
     }
 
     fn delete(&mut self, id: JobId, mono: u64) -> Result<(), Unsound> {
-        let Status::Dead(_) = self.known(id)?.status() else {
-            return refuse(id, "it is deleted while it is not dead");
-        };
+        if self.known(id)?.is_running() {
+            return refuse(id, "it is deleted while an attempt holds it");
+        }
         self.forget(id, mono);
         Ok(())
     }

@@ -131,6 +131,13 @@ pub enum Fact<'a> {
         /// When that was noticed.
         at: UnixMs,
     },
+    /// See [`Event::Dropped`](crate::Event::Dropped).
+    Dropped {
+        /// The job.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
     /// See [`Event::Unlocked`](crate::Event::Unlocked).
     Unlocked {
         /// The job.
@@ -339,6 +346,7 @@ impl Fact<'_> {
             | Self::Cancelled { id, .. }
             | Self::Postponed { id, .. }
             | Self::Expired { id, .. }
+            | Self::Dropped { id, .. }
             | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
@@ -368,6 +376,7 @@ impl Fact<'_> {
             | Self::Cancelled { .. }
             | Self::Postponed { .. }
             | Self::Expired { .. }
+            | Self::Dropped { .. }
             | Self::Unlocked { .. }
             | Self::Steered { .. }
             | Self::Carried(_)

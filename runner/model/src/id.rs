@@ -20,6 +20,13 @@ impl JobId {
         self.to_string()
     }
 
+    /// The first of all ids with this time part.
+    #[must_use]
+    pub fn first_at(at: UnixMs) -> Self {
+        const TIME_PART: u64 = (1 << 48) - 1;
+        Self(u128::from(at.0.min(TIME_PART)) << 80)
+    }
+
     /// The instant in the id's time part.
     #[must_use]
     pub fn minted_at(self) -> UnixMs {

@@ -1,6 +1,7 @@
 //! A job as it was accepted, and the states it can be in.
 
 mod accept;
+mod link;
 pub mod terms;
 
 use alloc::{string::String, vec::Vec};
@@ -12,6 +13,7 @@ use crate::{id::JobId, retry::RetryPolicy, time::UnixMs};
 
 pub use accept::Bounds;
 pub(crate) use accept::check_name;
+pub use link::Link;
 pub use terms::{Digest, Named, OnConflict, Scope, Terms, Unique};
 
 /// A job's facts, fixed when it was accepted.
@@ -90,6 +92,9 @@ pub struct NewJob {
     /// Words to find it by.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// What follows it when it completes, the next one first.
+    #[serde(default)]
+    pub then: Vec<Link>,
 }
 
 /// What a new job must not be twice.

@@ -41,8 +41,8 @@ pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
 pub use id::{IdMint, JobId, Token};
 pub use job::{
-    Bounds, Digest, Job, KindDefaults, Named, NewJob, NewUnique, OnConflict, Output, Scope, State,
-    Terms, Unique, UniqueBy,
+    Bounds, Digest, Job, KindDefaults, Link, Named, NewJob, NewUnique, OnConflict, Output, Scope,
+    State, Terms, Unique, UniqueBy,
 };
 pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Standing, Status, Unsound};
 pub use letter::Letter;

@@ -21,6 +21,10 @@ pub const TAG_BYTES: usize = 64;
 pub const KEY_BYTES: usize = 1024;
 /// How much of a key's text is kept for people, in bytes.
 pub const KEY_SAYS_BYTES: usize = 200;
+/// Most jobs that may be to follow one.
+pub const CHAIN_LINKS: usize = 32;
+/// Largest total of the jobs that are to follow one, in bytes: each of them keeps those that follow it.
+pub const CHAIN_BYTES: usize = 1 << 20;
 /// Longest name of someone who calls a job off, in bytes.
 pub const CANCELLED_BY_BYTES: usize = 256;
 /// Longest reason of someone who calls a job off, in bytes.

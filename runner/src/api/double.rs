@@ -4,6 +4,7 @@ mod crons;
 mod dead;
 mod desk;
 mod engine;
+mod list;
 
 use std::{
     collections::BTreeMap,
@@ -19,15 +20,18 @@ use sandhog_model::{
 };
 use tokio::sync::{Notify, broadcast};
 
-use self::dead::broken_row;
+use self::{
+    dead::broken_row,
+    list::{fits, paged},
+};
 use crate::{
     api::Ctx,
     clock::SystemClock,
     engine::Running,
     plugin::PluginDesk,
     store::{
-        Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
-        DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
+        Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
+        DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
         LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
         StoreError, StoreStats, UniqueRow,
     },
@@ -165,29 +169,8 @@ impl Double {
     }
 }
 
-fn paged<T>(rows: Vec<T>, page: &PageRequest) -> Page<T> {
-    let from = page
-        .cursor
-        .as_ref()
-        .map_or(0, |cursor| cursor.parse::<usize>().unwrap());
-    let more = rows.len() > from + page.limit;
-    Page {
-        rows: rows.into_iter().skip(from).take(page.limit).collect(),
-        next: more.then(|| (from + page.limit).to_string()),
-    }
-}
-
 fn now<'a, T: Send + 'a>(value: Result<T, StoreError>) -> Answer<'a, T> {
     Box::pin(std::future::ready(value))
-}
-
-fn fits(filter: &JobFilter, row: &JobRow) -> bool {
-    filter.state.is_none_or(|state| state == row.state)
-        && filter
-            .queue
-            .as_ref()
-            .is_none_or(|queue| *queue == row.queue)
-        && filter.kind.as_ref().is_none_or(|kind| *kind == row.kind)
 }
 
 impl Inspect for Double {
@@ -350,8 +333,11 @@ impl Store for Double {
         now(Ok(answers.collect()))
     }
 
-    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
-        now(self.change(wish).map_err(StoreError::from))
+    fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        now(Ok(wishes
+            .into_iter()
+            .map(|wish| self.change(wish))
+            .collect()))
     }
 
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {

@@ -1,5 +1,6 @@
 //! What each request does. The socket and the offline path both come through here.
 
+mod amend;
 mod cron;
 mod dead;
 mod identity;
@@ -7,7 +8,7 @@ mod plugin;
 mod queue;
 mod waiting;
 
-use sandhog_model::{Amend, Attempt, Cancellation, JobId, LogLine, NewJob, Rejected, job::Bounds};
+use sandhog_model::{Attempt, Cancellation, JobId, LogLine, NewJob, Rejected, job::Bounds};
 
 use super::{
     ApiError, AttemptLogs, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, Reply,
@@ -39,7 +40,8 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             Ok(Response::Jobs(rows))
         }
         Request::Logs { id, attempt } => logs(ctx, id, attempt).await.map(Response::Logs),
-        Request::Retry { id } => retry(ctx, id).await,
+        Request::Retry { id } => amend::retry(ctx, id).await,
+        Request::AmendJobs { ids, act } => amend::jobs(ctx, ids, act).await,
         Request::CallOff {
             ids,
             how,
@@ -227,13 +229,6 @@ async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs,
         lines,
         dropped: found.dropped_lines,
     })
-}
-
-async fn retry(ctx: &Ctx, id: JobId) -> Reply {
-    match ctx.store.amend(Amend::Retry(id)).await? {
-        Some(state) => Ok(Response::Retried(state)),
-        None => Err(no_job(id)),
-    }
 }
 
 /// The store first: an attempt is only stopped once the reason is safe.

@@ -29,7 +29,7 @@ pub use error::{ApiError, ErrorCode};
 pub use frame::FRAME_BYTES;
 pub use handle::handle;
 pub use reload::{Difference, Reload, Reloaded};
-pub use request::{CronAct, JOBS_PER_ENQUEUE, Request, WAIT_MS, WorkersAct};
+pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Plugins, Pong, QueueView, Response,
     RunnerStats, Stats, Waited,

@@ -1,6 +1,6 @@
 //! What can be asked.
 
-use sandhog_model::{Asked, JobId, Letter, NewJob};
+use sandhog_model::{Asked, JobId, Letter, NewJob, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -22,6 +22,30 @@ pub enum WorkersAct {
     Resume,
     /// End, and the runner with them, as a `SIGTERM` has it.
     Stop,
+}
+
+/// What to do with jobs that no attempt holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobAct {
+    /// Run a waiting job now, or one that ended again.
+    Retry,
+    /// Have a waiting job become due at this instant.
+    Snooze {
+        /// The instant.
+        due: UnixMs,
+    },
+    /// End a waiting job as one that was dropped.
+    Discard {
+        /// Who asks, as they call themselves.
+        by: String,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Delete a job that ended, a dead one with its letter.
+    Remove {
+        /// Delete one that waits, too.
+        force: bool,
+    },
 }
 
 /// What to do with a schedule.
@@ -80,6 +104,13 @@ pub enum Request {
     Retry {
         /// Which.
         id: JobId,
+    },
+    /// Change jobs that no attempt holds. Each is answered for itself.
+    AmendJobs {
+        /// Which, at most 1000.
+        ids: Vec<JobId>,
+        /// What to do.
+        act: JobAct,
     },
     /// Call jobs off. Each is answered for itself.
     CallOff {

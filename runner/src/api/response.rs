@@ -69,6 +69,8 @@ pub enum Response {
     Logs(AttemptLogs),
     /// The job's state after the retry.
     Retried(State),
+    /// One answer per job, in their order: the state it is in now, `None` when it is gone. Durable.
+    AmendedJobs(Vec<Result<Option<State>, ApiError>>),
     /// One answer per job, in their order: the state it is in now, `running` as long as its attempt
     /// ends. Durable.
     CalledOff(Vec<Result<State, ApiError>>),

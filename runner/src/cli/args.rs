@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use sandhog_model::{JobId, State};
+use sandhog_model::JobId;
 
 use super::{
-    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, limit::LimitCommand,
-    plugin::PluginCommand, queue::QueueCommand, session::Format, unique::UniqueCommand,
+    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, job::JobCommand,
+    limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand, session::Format,
+    unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -55,7 +56,7 @@ pub(super) enum Verb {
     Start,
     /// Hand in a job, or many
     Enqueue(Box<EnqueueArgs>),
-    /// Look at jobs
+    /// Look at jobs, and change them
     #[command(subcommand)]
     Job(JobCommand),
     /// Look at queues, and say what they are to do
@@ -116,66 +117,6 @@ pub(super) struct Paging {
     /// Where to go on: the cursor that the page before ended with
     #[arg(long)]
     pub(super) cursor: Option<String>,
-}
-
-/// Which jobs to call off, and what the history says of it.
-#[derive(Debug, Args)]
-pub(super) struct CallOff {
-    /// Which
-    #[arg(required = true, value_name = "ID")]
-    pub(super) ids: Vec<JobId>,
-    /// Why; kept with the job
-    #[arg(long, value_name = "TEXT")]
-    pub(super) reason: Option<String>,
-    /// Who asks, as the job's history will say [default: this user]
-    #[arg(long, value_name = "NAME")]
-    pub(super) by: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum JobCommand {
-    /// Jobs, newest first
-    Ls {
-        /// Only in this state
-        #[arg(long)]
-        state: Option<State>,
-        /// Only in this queue
-        #[arg(long)]
-        queue: Option<String>,
-        /// Only of this kind
-        #[arg(long)]
-        kind: Option<String>,
-        /// Only enqueued by this job
-        #[arg(long, value_name = "ID")]
-        parent: Option<JobId>,
-        #[command(flatten)]
-        paging: Paging,
-    },
-    /// One job with its history
-    Show {
-        /// Which
-        id: JobId,
-    },
-    /// What an attempt logged and printed
-    Logs {
-        /// Of which job
-        id: JobId,
-        /// Of which attempt; the latest when not given
-        #[arg(long, value_name = "N")]
-        attempt: Option<u32>,
-    },
-    /// Call jobs off: one that waits ends now, one that runs may finish up for a while first
-    ///
-    /// The handler of a job that runs sees it and may end by itself within `runner.cancel_grace`; then it is
-    /// stopped. A job that was called off does not run again unless someone says `sandhog job retry`.
-    Cancel(CallOff),
-    /// Call jobs off, and stop those that run at once
-    Kill(CallOff),
-    /// Run a waiting job now, or a completed, discarded, cancelled or expired one again
-    Retry {
-        /// Which
-        id: JobId,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,19 +1,20 @@
 //! `sandhog job`.
 
-mod call_off;
+mod args;
+mod bulk;
 
 use std::fmt::Write as _;
 
-use sandhog_model::{Asked, Attempt, Failure, JobId, LogLevel, LogLine, State, Terms};
+use sandhog_model::{Asked, Attempt, Failure, JobId, Link, LogLevel, LogLine, State, Terms};
 use serde_json::{Value, json};
 
 use super::{
-    args::{JobCommand, Paging},
+    args::Paging,
     door::Need,
     enqueue::steps,
     exit::{Exit, Outcome},
     session::{Session, ask, wall},
-    shapes, text,
+    shapes, text, when,
 };
 use crate::{
     api::Request,
@@ -21,30 +22,12 @@ use crate::{
     store::{JobFilter, JobRow, JobView, PageRequest},
 };
 
+pub(super) use args::JobCommand;
+use bulk::Verb;
+
 pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome<Exit> {
     match command {
-        JobCommand::Ls {
-            state,
-            queue,
-            kind,
-            parent,
-            paging,
-        } => {
-            let filter = JobFilter {
-                state,
-                queue,
-                kind,
-                parent,
-            };
-            let page = paging.request();
-            let page = ask!(session, Request::Jobs { filter, page }, Jobs);
-            if session.is_json() {
-                session.json(&page.rows.iter().map(shapes::job_row).collect())?;
-            } else {
-                session.say(&table(&page.rows))?;
-            }
-            more(session, page.next.as_deref());
-        }
+        JobCommand::Ls { filters, paging } => list(session, &filters.filter(), paging.request())?,
         JobCommand::Show { id } => {
             let view = ask!(session, Request::Job { id }, Job);
             let progress = progress(session, &view)?;
@@ -57,18 +40,52 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
             }
         }
         JobCommand::Logs { id, attempt } => logs(session, id, attempt)?,
-        JobCommand::Cancel(which) => return call_off::run(session, which, Asked::Cancel),
-        JobCommand::Kill(which) => return call_off::run(session, which, Asked::Kill),
-        JobCommand::Retry { id } => {
-            let state = ask!(session, Request::Retry { id }, Retried);
-            if session.is_json() {
-                session.json(&json!({ "id": id, "state": state }))?;
-            } else {
-                session.say(&format!("{id} {state}"))?;
-            }
+        JobCommand::Cancel { which, said } => {
+            return bulk::run(session, which, &Verb::call_off(Asked::Cancel, said));
+        }
+        JobCommand::Kill { which, said } => {
+            return bulk::run(session, which, &Verb::call_off(Asked::Kill, said));
+        }
+        JobCommand::Retry { which } => return bulk::run(session, which, &Verb::retry()),
+        JobCommand::Snooze { ids, span, until } => {
+            let after = |span| wall().plus(when::millis(span));
+            let due = until.or(span.map(after)).unwrap_or_else(wall);
+            return bulk::apply(session, &ids, &Verb::snooze(due), false);
+        }
+        JobCommand::Discard { which, said } => {
+            return bulk::run(session, which, &Verb::discard(said));
+        }
+        JobCommand::Rm { which, force } => {
+            return bulk::run(session, which, &Verb::remove(force));
         }
     }
     Ok(Exit::Done)
+}
+
+fn list(session: &mut Session<'_, '_>, filter: &JobFilter, mut page: PageRequest) -> Outcome<()> {
+    let limit = page.limit;
+    let mut rows = Vec::new();
+    // A page in search of few among many may come with fewer rows than there are.
+    loop {
+        page.limit = limit - rows.len();
+        let request = Request::Jobs {
+            filter: filter.clone(),
+            page: page.clone(),
+        };
+        let got = ask!(session, request, Jobs);
+        rows.extend(got.rows);
+        page.cursor = got.next;
+        if page.cursor.is_none() || rows.len() >= limit {
+            break;
+        }
+    }
+    if session.is_json() {
+        session.json(&rows.iter().map(shapes::job_row).collect())?;
+    } else {
+        session.say(&table(&rows))?;
+    }
+    more(session, page.cursor.as_deref());
+    Ok(())
 }
 
 impl Paging {
@@ -147,6 +164,9 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
         fields.push(("parent", parent.text()));
     }
     terms(&mut fields, &job.terms);
+    if !job.terms.then.is_empty() {
+        fields.push(("then", then(&job.terms.then, row.state)));
+    }
     if let Some(output) = &view.output {
         fields.push((
             "result",
@@ -193,6 +213,19 @@ fn terms(fields: &mut Vec<(&str, String)>, terms: &Terms) {
     }
     if let Some(named) = &terms.idempotency {
         fields.push(("idempotency", text::cell(&named.says)));
+    }
+}
+
+/// What is to follow, and whether it will.
+fn then(chain: &[Link], state: State) -> String {
+    let kinds: Vec<&str> = chain.iter().map(|link| link.kind.as_str()).collect();
+    let kinds = kinds.join(", then ");
+    match state {
+        State::Completed => format!("{kinds} (enqueued: see child)"),
+        State::Dead | State::Cancelled | State::Discarded | State::Expired => {
+            format!("{kinds} (the chain ended here: this job is {state})")
+        }
+        State::Scheduled | State::Available | State::Running | State::Retryable => kinds,
     }
 }
 

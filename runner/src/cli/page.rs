@@ -10,12 +10,12 @@ const HEAD: &str = "# The command line
 
 Every verb takes `-o table` (for people, the default) or `-o json` (for programs). With `-o json` standard output
 holds one JSON value: an array where there may be many (the `ls` verbs, `plugin build`, `plugin check`, `log dump`,
-`dead retry`, `dead rm`, `enqueue --bulk`, `cron next`, `queue pause|resume|drain`, `unique release`), an object otherwise; nothing when it failed before an answer. Everything
+`dead retry`, `dead rm`, `enqueue --bulk`, `cron next`, `queue pause|resume|drain`, `unique release`, `job cancel|kill|retry|snooze|discard|rm`), an object otherwise; nothing when it failed before an answer. Everything
 else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative to now in tables. What a handler wrote
 is shown with control characters written out, so that it cannot give orders to a terminal.
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
-directory themselves: `enqueue` without `--wait`, every verb that reads, `job retry`, and every verb of `dead`, `cron`, `queue`, `limit` and `unique`.
+directory themselves: `enqueue` without `--wait`, every verb that reads, and every verb of `job`, `dead`, `cron`, `queue`, `limit` and `unique`.
 `enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
@@ -35,8 +35,10 @@ directory themselves: `enqueue` without `--wait`, every verb that reads, `job re
 In a list (`job ls`): `id, kind, queue, state, attempt, max_attempts, priority, at, failure, digest, parent`, where `failure`
 is `{kind, cause, hint}` or null.
 
+The verbs that change jobs give `{id, state}` for each, with the state `deleted` for one that is gone; `--dry-run` gives `{count, first}`.
+
 Alone (`job show`, `enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, expires,
-retry_for_ms, group, tags, unique, idempotency_key, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
+retry_for_ms, group, tags, unique, idempotency_key, then, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
@@ -72,7 +74,7 @@ one value for each attempt.
 
 One JSON object a line: `kind` (or the one on the command line), one of `payload` (any JSON, kept byte for byte), `payload_text` or
 `payload_base64`, and `content_type, headers, queue, priority, in, at, max_attempts, backoff, attempt_timeout, retry_for, expires_in, expires_at, group,
-tags, unique, idempotency_key`; `unique` is `true` or an object of `by` (a list of fields) or `key`, and `for, while, on_conflict`. A line that is
+tags, unique, idempotency_key, then`; `then` is what [follows](composition.md#chains), `unique` is `true` or an object of `by` (a list of fields) or `key`, and `for, while, on_conflict`. A line that is
 not right refuses the whole file before anything is enqueued, naming the line and the field. The ids come in the order of the lines.
 ";
 

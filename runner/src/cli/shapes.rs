@@ -1,7 +1,7 @@
 //! The JSON of `-o json`. A shape only ever gains fields.
 
 use sandhog_model::{
-    Attempt, Cancellation, Failure, Job, JobId, LogLine, Output, QueueLimits, Rate, Terms,
+    Attempt, Cancellation, Failure, Job, JobId, Link, LogLine, Output, QueueLimits, Rate, Terms,
 };
 use serde_json::{Value, json};
 
@@ -81,7 +81,23 @@ pub(super) fn accepted(value: &mut Value, job: &Job) {
     value["backoff"] = job.retry.backoff.as_ref().map(ToString::to_string).into();
     value["attempt_timeout_ms"] = job.timeout_ms.into();
     terms(value, &job.terms);
+    value["then"] = job.terms.then.iter().map(link).collect();
     bytes(value, "payload", &job.content_type, &job.payload);
+}
+
+/// A job that is to follow.
+fn link(link: &Link) -> Value {
+    let mut value = json!({
+        "kind": link.kind,
+        "queue": link.queue,
+        "delay_ms": link.delay_ms,
+        "takes_result": link.payload.is_none(),
+    });
+    if let Some(payload) = &link.payload {
+        let content_type = link.content_type.as_deref().unwrap_or_default();
+        bytes(&mut value, "payload", content_type, payload);
+    }
+    value
 }
 
 /// A handler's result, into the object of its job or attempt.

@@ -8,6 +8,7 @@
 //! [`HostFactory`]: crate::plugin::HostFactory
 
 mod budget;
+mod chain;
 mod cron;
 mod lease;
 mod live;

@@ -11,6 +11,7 @@ use tokio::task::JoinError;
 
 use super::{
     budget::{Budget, Room},
+    chain,
     live::{Held, LiveTable},
     settings::{KindRule, Settings, resolve},
 };
@@ -94,6 +95,7 @@ pub(super) async fn run(
         .plugins
         .ended(plugin, &leased.job.kind, id, &outcome);
     let outcome = told(outcome, &mut attempt, &live);
+    let (outcome, children) = chain::go_on(&*context.services, &leased.job, outcome, children);
     attempt.ended_at = context.clock.now().wall;
     log_end(leased, &outcome, begun);
     Settlement {

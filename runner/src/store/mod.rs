@@ -64,6 +64,15 @@ pub struct JobChange {
     pub state: State,
 }
 
+/// A job that someone from outside changed, or found as they wish it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Changed {
+    /// The state it is in now; `None` when it is gone.
+    pub state: Option<State>,
+    /// Whether it was otherwise before.
+    pub is_new: bool,
+}
+
 /// A job that was called off, now or before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CalledOff {
@@ -107,8 +116,8 @@ pub trait Store: Inspect {
         ids: Vec<JobId>,
         cancel: Cancellation,
     ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>>;
-    /// Change a job that no attempt holds; its new state, `None` when it is gone.
-    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>>;
+    /// Change jobs that no attempt holds, each answered for itself. Durable when answered.
+    fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>>;
     /// Change what is known of a schedule, with the job that goes with it. Durable when answered.
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone>;
     /// Change dead letters, each answered for itself.

@@ -73,14 +73,36 @@ pub struct JobView {
 /// Which jobs a list shows. Empty fields do not filter.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobFilter {
-    /// Only in this state.
-    pub state: Option<State>,
+    /// Only in one of these states.
+    #[serde(default)]
+    pub states: Vec<State>,
     /// Only in this queue.
     pub queue: Option<String>,
     /// Only of this kind.
     pub kind: Option<String>,
     /// Only enqueued by this job.
     pub parent: Option<JobId>,
+    /// Only with this tag.
+    #[serde(default)]
+    pub tag: Option<String>,
+    /// Only accepted at this instant or later, as their ids say.
+    #[serde(default)]
+    pub since: Option<UnixMs>,
+    /// Only accepted before this instant, as their ids say.
+    #[serde(default)]
+    pub until: Option<UnixMs>,
+}
+
+impl JobFilter {
+    /// No id below this one is shown.
+    pub(super) fn first(&self) -> JobId {
+        self.since.map_or(JobId(0), JobId::first_at)
+    }
+
+    /// Only ids below this one are shown.
+    pub(super) fn below(&self) -> Option<JobId> {
+        self.until.map(JobId::first_at)
+    }
 }
 
 /// Which part of a list.

@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 23 |
+//! | 0 | 1 | what kind of fact it is, 1 to 24 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -52,6 +52,7 @@ const POSTPONED: u8 = 20;
 const EXPIRED: u8 = 21;
 const STEERED: u8 = 22;
 const UNLOCKED: u8 = 23;
+const DROPPED: u8 = 24;
 
 const ID_BYTES: usize = 16;
 
@@ -151,6 +152,7 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Cancelled { .. } => CANCELLED,
         Fact::Postponed { .. } => POSTPONED,
         Fact::Expired { .. } => EXPIRED,
+        Fact::Dropped { .. } => DROPPED,
         Fact::Steered { .. } => STEERED,
         Fact::Unlocked { .. } => UNLOCKED,
     }
@@ -196,6 +198,7 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
         Fact::Hastened { id, at }
         | Fact::Deleted { id, at }
         | Fact::Expired { id, at }
+        | Fact::Dropped { id, at }
         | Fact::Unlocked { id, at } => put_step(id, None, at, out),
         Fact::Postponed { id, at, due } => {
             put_step(id, None, at, out);
@@ -298,6 +301,7 @@ fn step<'a>(kind: u8, head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
             | POSTPONED
             | EXPIRED
             | UNLOCKED
+            | DROPPED
     ) {
         return Err(UNKNOWN);
     }
@@ -349,6 +353,7 @@ fn short_step<'a>(
     Ok(match kind {
         HASTENED => Fact::Hastened { id, at },
         EXPIRED => Fact::Expired { id, at },
+        DROPPED => Fact::Dropped { id, at },
         UNLOCKED => Fact::Unlocked { id, at },
         POSTPONED => {
             let due = head.instant()?;

@@ -4,9 +4,13 @@
 //! A field may be added at the end of a struct with `#[serde(default)]`; older records then read
 //! with the default. Fields are never moved, retyped or taken away within a format version.
 
-use alloc::{borrow::Cow, boxed::Box, string::String, vec::Vec};
+mod job;
+
+use alloc::{borrow::Cow, boxed::Box, vec::Vec};
 
 use serde::{Deserialize, Serialize};
+
+use job::JobRest;
 
 use super::{
     fields::Lost,
@@ -20,9 +24,8 @@ use crate::{
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
     id::{JobId, Token},
-    job::{Job, Named, Output, Terms, Unique},
+    job::Output,
     queue::Steering,
-    retry::{Backoff, RetryPolicy},
     time::UnixMs,
 };
 
@@ -36,32 +39,7 @@ pub(super) enum Rest<'a> {
     Buried(&'a Attempt),
     Carried(CarriedRest<'a>),
     Cancelled(CancelRest<'a>),
-}
-
-/// A [`Job`] without what its head has.
-#[derive(Serialize, Deserialize)]
-pub(super) struct JobRest<'a> {
-    #[serde(borrow, with = "serde_bytes")]
-    payload: Cow<'a, [u8]>,
-    #[serde(borrow)]
-    content_type: Cow<'a, str>,
-    headers: Cow<'a, [(String, String)]>,
-    trap_attempts: Option<u32>,
-    backoff: Option<Cow<'a, Backoff>>,
-    timeout_ms: Option<u64>,
-    parent: Option<JobId>,
-    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
-    more: Option<Box<MoreRest<'a>>>,
-}
-
-/// What few jobs say, without what the head has.
-#[derive(Serialize, Deserialize)]
-struct MoreRest<'a> {
-    tags: Cow<'a, [String]>,
-    #[serde(borrow)]
-    unique: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    idempotency: Option<Cow<'a, str>>,
+    Dropped(&'a str),
 }
 
 /// An attempt's end. Of the attempt and the verdict the head repeats what the ledger needs.
@@ -124,6 +102,7 @@ impl<'a> From<&'a Event> for Rest<'a> {
                     reason: cancel.reason.as_deref().map(Cow::Borrowed),
                 })
             }
+            Event::Dropped { reason, .. } => Self::Dropped(reason),
             Event::Cron { job: None, .. }
             | Event::CronForgotten { .. }
             | Event::Leased { .. }
@@ -142,62 +121,6 @@ impl<'a> From<&'a Event> for Rest<'a> {
     }
 }
 
-impl<'a> From<&'a Job> for JobRest<'a> {
-    fn from(job: &'a Job) -> Self {
-        Self {
-            payload: Cow::Borrowed(&job.payload),
-            content_type: Cow::Borrowed(&job.content_type),
-            headers: Cow::Borrowed(&job.headers),
-            trap_attempts: job.retry.trap_attempts,
-            backoff: job.retry.backoff.as_ref().map(Cow::Borrowed),
-            timeout_ms: job.timeout_ms,
-            parent: job.parent,
-            more: MoreRest::of(&job.terms),
-        }
-    }
-}
-
-impl<'a> MoreRest<'a> {
-    fn of(terms: &'a Terms) -> Option<Box<Self>> {
-        if terms.tags.is_empty() && terms.unique.is_none() && terms.idempotency.is_none() {
-            return None;
-        }
-        let says = |text: &'a String| Cow::Borrowed(text.as_str());
-        Some(Box::new(Self {
-            tags: Cow::Borrowed(&terms.tags),
-            unique: terms.unique.as_ref().map(|unique| says(&unique.says)),
-            idempotency: terms.idempotency.as_ref().map(|named| says(&named.says)),
-        }))
-    }
-
-    fn join(more: Option<Box<Self>>, head: &Accepted<'_>) -> Terms {
-        let terms = head.terms;
-        let (tags, unique, idempotency) = match more {
-            Some(more) => (more.tags.into_owned(), more.unique, more.idempotency),
-            None => (Vec::new(), None, None),
-        };
-        let says = |text: Option<Cow<'_, str>>| text.map(Cow::into_owned).unwrap_or_default();
-        Terms {
-            expires: terms.expires,
-            retry_for_ms: terms.retry_for_ms,
-            unique: terms.unique.map(|lock| Unique {
-                key: lock.key,
-                says: says(unique),
-                scope: lock.scope,
-                until: lock.until,
-                on_conflict: lock.on_conflict,
-            }),
-            idempotency: terms.idempotency.map(|key| Named {
-                key,
-                says: says(idempotency),
-            }),
-            group: terms.group.map(String::from),
-            batch: terms.batch,
-            tags,
-        }
-    }
-}
-
 impl<'a> From<&'a Carried> for CarriedRest<'a> {
     fn from(carried: &'a Carried) -> Self {
         Self {
@@ -208,30 +131,6 @@ impl<'a> From<&'a Carried> for CarriedRest<'a> {
             children: Cow::Borrowed(&carried.children),
             checkpoint: carried.checkpoint.as_deref().map(Cow::Borrowed),
             cancel: carried.cancel.as_ref().map(Cow::Borrowed),
-        }
-    }
-}
-
-impl JobRest<'_> {
-    fn join(self, head: &Accepted<'_>) -> Job {
-        Job {
-            id: head.id,
-            kind: head.kind.into(),
-            queue: head.queue.into(),
-            priority: head.priority,
-            payload: self.payload.into_owned(),
-            content_type: self.content_type.into_owned(),
-            headers: self.headers.into_owned(),
-            enqueued_at: head.enqueued_at,
-            due: head.due,
-            retry: RetryPolicy {
-                max_attempts: head.max_attempts,
-                trap_attempts: self.trap_attempts,
-                backoff: self.backoff.map(Cow::into_owned),
-            },
-            timeout_ms: self.timeout_ms,
-            parent: self.parent,
-            terms: MoreRest::join(self.more, head),
         }
     }
 }
@@ -299,6 +198,7 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Deleted { id, at } => Event::Deleted { id, at },
         Fact::Postponed { id, at, due } => Event::Postponed { id, at, due },
         Fact::Expired { id, at } => Event::Expired { id, at },
+        Fact::Dropped { id, at } => dropped(id, at, rest)?,
         Fact::Unlocked { id, at } => Event::Unlocked { id, at },
         Fact::Steered { queue, at, by, to } => steered(queue, at, by, to),
         Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
@@ -339,6 +239,11 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             last_token,
         } => merged(log, at, last_token),
     })
+}
+
+fn dropped(id: JobId, at: UnixMs, rest: &[u8]) -> Result<Event, BadRecord> {
+    let reason = read(rest)?;
+    Ok(Event::Dropped { id, at, reason })
 }
 
 fn merged(log: &str, at: UnixMs, last_token: Token) -> Event {

@@ -16,7 +16,7 @@
 use crc32fast::Hasher;
 
 /// The version written, and the newest one read.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 /// Bytes of a segment header.
 pub const SEGMENT_HEADER_BYTES: usize = 48;
 

@@ -1,6 +1,6 @@
 //! Changes from outside.
 
-use alloc::{boxed::Box, format, string::String, vec, vec::Vec};
+use alloc::{boxed::Box, format, vec, vec::Vec};
 
 use crate::{
     cancel::Cancellation,
@@ -8,9 +8,9 @@ use crate::{
     event::Event,
     id::JobId,
     ledger::{Ledger, Status},
-    limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES},
+    limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES, DUE_AHEAD_MS},
     side::Side,
-    time::Now,
+    time::{Now, UnixMs},
 };
 
 use super::known;
@@ -26,6 +26,9 @@ pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>
             only_dead(ledger, id, now, "delete")?;
             Ok(vec![Event::Deleted { id, at: now.wall }])
         }
+        Amend::Snooze { id, due } => snooze(ledger, id, due, now),
+        Amend::Discard { id, by, reason } => discard(ledger, id, &by, reason.as_deref(), now),
+        Amend::Remove { id, force } => remove(ledger, id, force, now),
         Amend::Unlock(id) => {
             known(ledger, id)?;
             let stands = ledger.sides.of(id).side.and_then(Side::unique).is_some();
@@ -42,9 +45,7 @@ pub(super) fn amend(ledger: &Ledger, wish: Amend, now: Now) -> Result<Vec<Event>
             reason,
         } => {
             let at = now.wall;
-            bounded("the name of who asks", by.len(), CANCELLED_BY_BYTES)?;
-            let length = reason.as_ref().map_or(0, String::len);
-            bounded("the reason", length, CANCEL_REASON_BYTES)?;
+            said_by(&by, reason.as_deref())?;
             let cancel = Cancellation {
                 how,
                 at,
@@ -68,6 +69,62 @@ fn retry(ledger: &Ledger, id: JobId, now: Now) -> Result<Vec<Event>, Rejected> {
     }
 }
 
+fn snooze(ledger: &Ledger, id: JobId, due: UnixMs, now: Now) -> Result<Vec<Event>, Rejected> {
+    let Status::Waiting { due: before, .. } = known(ledger, id)?.status() else {
+        return Err(wrong_state(ledger, id, now, "snooze"));
+    };
+    let days = due.since(now.wall) / (24 * 60 * 60 * 1000);
+    if due.since(now.wall) > DUE_AHEAD_MS {
+        return Err(Rejected::Invalid(format!(
+            "{days} days ahead: at most 100 years (36525 days) are allowed"
+        )));
+    }
+    let expires = ledger.sides.of(id).side.and_then(Side::expires);
+    if let Some(expires) = expires.filter(|expires| *expires <= due) {
+        return Err(Rejected::Invalid(format!(
+            "job {id} expires at {expires} and could not be begun at {due}: choose an earlier instant"
+        )));
+    }
+    let at = now.wall;
+    let postponed = (before != due).then_some(Event::Postponed { id, at, due });
+    Ok(postponed.into_iter().collect())
+}
+
+fn discard(
+    ledger: &Ledger,
+    id: JobId,
+    by: &str,
+    reason: Option<&str>,
+    now: Now,
+) -> Result<Vec<Event>, Rejected> {
+    said_by(by, reason)?;
+    let Status::Waiting { .. } = known(ledger, id)?.status() else {
+        return Err(wrong_state(ledger, id, now, "discard"));
+    };
+    let reason = match reason {
+        Some(reason) => format!("discarded by {by}: {reason}"),
+        None => format!("discarded by {by}"),
+    };
+    let at = now.wall;
+    Ok(vec![Event::Dropped { id, at, reason }])
+}
+
+fn remove(ledger: &Ledger, id: JobId, force: bool, now: Now) -> Result<Vec<Event>, Rejected> {
+    let may_go = match known(ledger, id)?.status() {
+        Status::Waiting { .. } => force,
+        Status::Running { .. } => false,
+        Status::Completed(_)
+        | Status::Cancelled(_)
+        | Status::Discarded(_)
+        | Status::Dead(_)
+        | Status::Expired(_) => true,
+    };
+    match may_go {
+        true => Ok(vec![Event::Deleted { id, at: now.wall }]),
+        false => Err(wrong_state(ledger, id, now, "delete")),
+    }
+}
+
 /// What ended stays as it ended; a job that was called off is so already.
 pub(super) fn cancelled(
     ledger: &Ledger,
@@ -88,6 +145,16 @@ pub(super) fn cancelled(
             Err(wrong_state(ledger, id, now, how.name()))
         }
     }
+}
+
+/// Who asks and why are kept, within bounds.
+pub(super) fn said_by(by: &str, reason: Option<&str>) -> Result<(), Rejected> {
+    bounded("the name of who asks", by.len(), CANCELLED_BY_BYTES)?;
+    bounded(
+        "the reason",
+        reason.map_or(0, str::len),
+        CANCEL_REASON_BYTES,
+    )
 }
 
 pub(super) fn bounded(what: &str, length: usize, most: usize) -> Result<(), Rejected> {

@@ -10,11 +10,11 @@ use crate::{
     id::JobId,
     job::Job,
     ledger::{Ledger, Status},
-    limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES, CRON_ENTRY_BYTES},
+    limits::CRON_ENTRY_BYTES,
     time::{Now, UnixMs},
 };
 
-use super::amend::{bounded, cancelled};
+use super::amend::{bounded, cancelled, said_by};
 
 pub(super) fn cron(ledger: &Ledger, wish: CronWish, now: Now) -> Result<Vec<Event>, Rejected> {
     let CronWish { name, change } = wish;
@@ -108,9 +108,7 @@ fn defined(known: Option<CronState>, entry: String, now: Now) -> Result<CronStat
 }
 
 fn paused(by: String, reason: Option<String>, now: Now) -> Result<Paused, Rejected> {
-    bounded("the name of who asks", by.len(), CANCELLED_BY_BYTES)?;
-    let length = reason.as_ref().map_or(0, String::len);
-    bounded("the reason", length, CANCEL_REASON_BYTES)?;
+    said_by(&by, reason.as_deref())?;
     let at = now.wall;
     Ok(Paused { at, by, reason })
 }

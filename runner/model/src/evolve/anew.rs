@@ -52,6 +52,7 @@ impl Ledger {
             | Fact::Cancelled { .. }
             | Fact::Postponed { .. }
             | Fact::Expired { .. }
+            | Fact::Dropped { .. }
             | Fact::Unlocked { .. }
             | Fact::Steered { .. }
             | Fact::Carried(_)

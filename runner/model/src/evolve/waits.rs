@@ -93,11 +93,22 @@ impl Ledger {
         let Status::Waiting { .. } = self.known(id)?.status() else {
             return refuse(id, "it expires while it does not wait");
         };
-        self.change(id, written, |slot, _| {
-            slot.set_status(Status::Expired(written.on));
-        });
+        self.end_waiting(id, Status::Expired(written.on), written);
+        Ok(())
+    }
+
+    pub(super) fn drop_waiting(&mut self, id: JobId, written: Written) -> Result<(), Unsound> {
+        let Status::Waiting { .. } = self.known(id)?.status() else {
+            return refuse(id, "it is dropped while it does not wait");
+        };
+        self.end_waiting(id, Status::Discarded(written.on), written);
+        Ok(())
+    }
+
+    /// It ends without another attempt, and none may follow that wants a checkpoint.
+    fn end_waiting(&mut self, id: JobId, status: Status, written: Written) {
+        self.change(id, written, |slot, _| slot.set_status(status));
         self.traps.remove(&id);
         self.keep_checkpoint(id, None);
-        Ok(())
     }
 }

@@ -59,6 +59,7 @@ impl<'a> From<&'a Event> for Fact<'a> {
             Event::Cancelled { id, ref cancel } => cancelled(id, cancel),
             Event::Postponed { id, at, due } => Self::Postponed { id, at, due },
             Event::Expired { id, at } => Self::Expired { id, at },
+            Event::Dropped { id, at, .. } => Self::Dropped { id, at },
             Event::Unlocked { id, at } => Self::Unlocked { id, at },
             Event::Steered {
                 ref queue,

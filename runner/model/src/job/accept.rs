@@ -3,7 +3,7 @@
 use alloc::{format, string::String};
 use core::ops::RangeInclusive;
 
-use super::{Job, KindDefaults, NewJob, Terms};
+use super::{Job, KindDefaults, Link, NewJob, Terms, link};
 use crate::{
     command::Rejected,
     id::JobId,
@@ -66,6 +66,7 @@ impl NewJob {
             retry_for_ms: self.retry_for_ms.or(defaults.retry_for_ms),
             group: self.group,
             tags: self.tags,
+            then: self.then,
             ..Terms::default()
         };
         let job = Job {
@@ -128,6 +129,7 @@ impl Job {
             ));
         }
         self.check_expiry()?;
+        link::check(&self.terms.then, bounds)?;
         self.terms.check()
     }
 
@@ -172,7 +174,8 @@ impl Terms {
         let tags: usize = self.tags.iter().map(|tag| tag.len() + 2).sum();
         let unique = self.unique.as_ref().map_or(0, |one| one.says.len() + 48);
         let group = self.group.as_ref().map_or(0, String::len);
-        tags + unique + self.idempotency.as_ref().map_or(0, named) + group + 64
+        let then: usize = self.then.iter().map(Link::weight).sum();
+        tags + then + unique + self.idempotency.as_ref().map_or(0, named) + group + 64
     }
 
     fn check(&self) -> Result<(), String> {

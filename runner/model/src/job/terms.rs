@@ -9,6 +9,7 @@ use core::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
+use super::Link;
 use crate::{id::JobId, ledger::Status, time::UnixMs};
 
 /// What few jobs say.
@@ -28,6 +29,9 @@ pub struct Terms {
     pub batch: Option<JobId>,
     /// Words to find it by.
     pub tags: Vec<String>,
+    /// What follows it when it completes, the next one first.
+    #[serde(default)]
+    pub then: Vec<Link>,
 }
 
 impl Terms {
@@ -42,6 +46,7 @@ impl Terms {
             group,
             batch,
             tags,
+            then,
         } = self;
         expires.is_none()
             && retry_for_ms.is_none()
@@ -50,6 +55,7 @@ impl Terms {
             && group.is_none()
             && batch.is_none()
             && tags.is_empty()
+            && then.is_empty()
     }
 }
 

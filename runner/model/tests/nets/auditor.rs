@@ -1,5 +1,6 @@
 //! Third net: an auditor that knows only the promises and predicts every answer.
 
+mod amend;
 mod crons;
 mod enqueue;
 
@@ -7,11 +8,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Amend, Asked, Command, Event, FailureKind, JobId, Now, Outcome, QueueMode, Rejected, Retention,
-    Settlement, State, Token, UnixMs, Verdict,
+    Command, Event, FailureKind, JobId, Now, Outcome, QueueMode, Rejected, Retention, Settlement,
+    State, Token, UnixMs, Verdict,
 };
-
-use enqueue::is_stood_against;
 
 use crate::{
     history::{World, histories},
@@ -247,71 +246,6 @@ impl Auditor {
         };
     }
 
-    fn amend(&mut self, amend: &Amend, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-        let (Amend::Retry(id)
-        | Amend::Requeue(id)
-        | Amend::Delete(id)
-        | Amend::Unlock(id)
-        | Amend::Cancel { id, .. }) = *amend;
-        let others = self.jobs.clone();
-        let Some(job) = self.job(id) else {
-            assert_eq!(answer, &Err(Rejected::NoSuchJob(id)));
-            return;
-        };
-        if let Amend::Unlock(_) = amend {
-            let stood = job.terms.unique.is_some() && !job.unlocked;
-            assert_eq!(answer.as_ref().map(Vec::len), Ok(usize::from(stood)));
-            job.unlocked |= stood;
-            return;
-        }
-        if let Amend::Cancel { how, .. } = amend {
-            return called_off(job, *how, now, answer);
-        }
-        let dead = job.life == Life::Ended(State::Dead);
-        let allowed = match amend {
-            Amend::Retry(_) => job.life != Life::Runs,
-            Amend::Requeue(_) | Amend::Delete(_) => dead,
-            Amend::Cancel { .. } | Amend::Unlock(_) => unreachable!("told above"),
-        };
-        if !allowed {
-            assert!(
-                matches!(answer, Err(Rejected::WrongState { .. })),
-                "{answer:?}"
-            );
-            return;
-        }
-        let comes_back = matches!(job.life, Life::Ended(_)) && !matches!(amend, Amend::Delete(_));
-        if comes_back && is_stood_against(&others, job, now) {
-            assert!(
-                matches!(answer, Err(Rejected::Duplicate { .. })),
-                "{answer:?}"
-            );
-            return;
-        }
-        if comes_back {
-            job.lifted |= job.terms.expires.is_some();
-            job.failing_since = None;
-        }
-        assert_eq!(answer.as_ref().map(Vec::len), Ok(1));
-        match (amend, job.life) {
-            (Amend::Delete(_), _) => job.life = Life::Deleted,
-            (_, Life::Waits { due, .. }) => {
-                let due = due.min(now.wall.0);
-                job.life = Life::Waits {
-                    due,
-                    seen_due: true,
-                };
-            }
-            (_, Life::Ended(_) | Life::Runs | Life::Deleted) => {
-                job.life = Life::Waits {
-                    due: now.wall.0,
-                    seen_due: true,
-                };
-                (job.attempts, job.losses, job.traps) = (0, 0, 0);
-            }
-        }
-    }
-
     /// What the ledger shows is what was promised.
     fn compare(&self, world: &World) {
         let mut living = 0;
@@ -343,38 +277,6 @@ impl Auditor {
             living,
             "no job is there that nobody accepted"
         );
-    }
-}
-
-/// One that waits ends at once, one that runs is asked, once for each way.
-fn called_off(job: &mut Known, how: Asked, now: Now, answer: &Result<Vec<Event>, Rejected>) {
-    let events = answer.as_deref();
-    match job.life {
-        Life::Waits { .. } => {
-            assert!(
-                matches!(events, Ok([Event::Cancelled { .. }])),
-                "{answer:?}"
-            );
-            job.life = Life::Ended(State::Cancelled);
-            job.ended_at = now.wall.0;
-        }
-        Life::Runs if job.asked == Some(Asked::Kill) || job.asked == Some(how) => {
-            assert_eq!(events, Ok(&[][..]));
-        }
-        Life::Runs => {
-            assert!(
-                matches!(events, Ok([Event::CancelAsked { .. }])),
-                "{answer:?}"
-            );
-            job.asked = Some(how);
-        }
-        Life::Ended(State::Cancelled) => assert_eq!(events, Ok(&[][..])),
-        Life::Ended(_) | Life::Deleted => {
-            assert!(
-                matches!(answer, Err(Rejected::WrongState { .. })),
-                "{answer:?}"
-            );
-        }
     }
 }
 

@@ -239,6 +239,14 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
             },
         ),
         ("expired", Event::Expired { id, at }),
+        (
+            "dropped",
+            Event::Dropped {
+                id,
+                at,
+                reason: "discarded by ada".into(),
+            },
+        ),
         ("unlocked", Event::Unlocked { id, at }),
     ]
 }
@@ -286,6 +294,38 @@ fn another(on_conflict: OnConflict) -> Command {
         unique.on_conflict = on_conflict;
     }
     Command::Enqueue(Box::new(job))
+}
+
+/// Wishes that change job 10 while no attempt holds it.
+fn changes() -> Vec<(String, Command)> {
+    let id = ID;
+    let snooze = |due| {
+        let due = UnixMs(due);
+        Command::Amend(Amend::Snooze { id, due })
+    };
+    let discard = |reason: Option<&str>| {
+        Command::Amend(Amend::Discard {
+            id,
+            by: "ada".into(),
+            reason: reason.map(str::to_owned),
+        })
+    };
+    let remove = |force| Command::Amend(Amend::Remove { id, force });
+    let named = [
+        ("amend snooze", snooze(9_800)),
+        ("amend snooze, as it is", snooze(0)),
+        ("amend snooze past 100 years", snooze(3_155_760_005_001)),
+        ("amend discard", discard(Some("no use"))),
+        ("amend discard, no reason", discard(None)),
+        (
+            "amend discard, reason too long",
+            discard(Some(&"r".repeat((4 << 10) + 1))),
+        ),
+        ("amend remove", remove(false)),
+        ("amend remove, forced", remove(true)),
+    ];
+    let named = named.map(|(name, wish)| (name.to_string(), wish));
+    named.into()
 }
 
 /// Every wish about job 10, by the holder of the lease `token`.
@@ -347,5 +387,5 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
     let reports = outcomes().into_iter();
     let reports = reports.map(|(name, outcome)| (format!("settle {name}"), settle(token, outcome)));
     let named = named.map(|(name, wish)| (name.to_string(), wish));
-    named.into_iter().chain(reports).collect()
+    named.into_iter().chain(changes()).chain(reports).collect()
 }

@@ -61,12 +61,22 @@ pub(crate) fn rules() -> QueueRules {
     }
 }
 
-fn amend(id: JobId, wish: u8) -> Amend {
+fn amend(id: JobId, wish: u8, later: UnixMs) -> Amend {
     match wish {
         0 => Amend::Retry(id),
         1 => Amend::Requeue(id),
         2 => Amend::Delete(id),
         3 => Amend::Unlock(id),
+        4 => Amend::Snooze { id, due: later },
+        5 => Amend::Discard {
+            id,
+            by: "ada".into(),
+            reason: None,
+        },
+        6 | 7 => Amend::Remove {
+            id,
+            force: wish == 7,
+        },
         wish => Amend::Cancel {
             id,
             how: [Asked::Cancel, Asked::Kill][usize::from(wish) % 2],
@@ -152,7 +162,7 @@ impl World {
                 let (id, token) = self.lease(*job, *late);
                 Command::Lose { id, token }
             }
-            Op::Amend { job, wish } => Command::Amend(amend(self.pick(*job), *wish)),
+            Op::Amend { job, wish } => self.amend(*job, *wish),
             Op::Cron {
                 name,
                 change,
@@ -186,6 +196,11 @@ impl World {
                 return None;
             }
         })
+    }
+
+    fn amend(&self, job: usize, wish: u8) -> Command {
+        let later = self.now.wall.plus(u64::from(wish) * 300);
+        Command::Amend(amend(self.pick(job), wish, later))
     }
 
     fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {

@@ -25,7 +25,7 @@ const STATES: [(&str, &str); 10] = [
 ];
 
 /// The rows: a fact of the table of all cases, and what it says.
-const FACTS: [(&str, &str); 21] = [
+const FACTS: [(&str, &str); 22] = [
     ("leased, larger token", "a worker takes it"),
     ("checkpointed", "it keeps a checkpoint"),
     ("settled completed", "the attempt completes"),
@@ -42,12 +42,13 @@ const FACTS: [(&str, &str); 21] = [
     ("hastened", "it is to run now"),
     ("postponed", "it becomes due at another instant"),
     ("expired", "it is too late to begin"),
+    ("dropped", "it is dropped from outside"),
     ("requeued", "it is brought back"),
     (
         "requeued from dead",
         "it is brought back from the dead letters",
     ),
-    ("deleted", "it is deleted with its letter"),
+    ("deleted", "it is deleted"),
     ("pruned", "it is forgotten"),
     ("unlocked", "it is to stand in nobody's way"),
 ];

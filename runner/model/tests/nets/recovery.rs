@@ -84,7 +84,7 @@ fn a_newer_format_is_refused_in_every_row_naming_both_versions() {
         };
         let text = refusal.to_string();
         assert!(
-            text.contains("format 9") && text.contains("format 4"),
+            text.contains("format 9") && text.contains("format 5"),
             "{text}"
         );
     }

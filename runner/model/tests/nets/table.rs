@@ -199,6 +199,7 @@ fn brief(event: &Event) -> String {
         | Event::Trimmed { .. }
         | Event::Postponed { .. }
         | Event::Expired { .. }
+        | Event::Dropped { .. }
         | Event::Unlocked { .. }
         | Event::Steered { .. }
         | Event::Merged { .. } => format!("{event:?}").replace(&ID.text(), "10"),

@@ -4,35 +4,44 @@ use sandhog_model::{
     Amend, Cancellation, FailureKind, JobId, Letter, Rejected, State, Token, UnixMs,
 };
 
-use super::{Double, fits, trapped};
+use super::{Double, list::fits, trapped};
 use crate::store::{
-    Amended, CalledOff, DeadFilter, DeadRow, DeadWish, FailureRow, Imported, JobFilter, JobView,
-    LetterBounds, LetterName, LetterRef, PurgeReason, Purged, Store,
+    Amended, CalledOff, Changed, DeadFilter, DeadRow, DeadWish, FailureRow, Imported, JobFilter,
+    JobView, LetterBounds, LetterName, LetterRef, PurgeReason, Purged, Store,
 };
 
 impl Double {
-    pub(super) fn change(&self, wish: Amend) -> Result<Option<State>, Rejected> {
+    pub(super) fn change(&self, wish: Amend) -> Result<Changed, Rejected> {
         let mut inner = self.inner.lock().unwrap();
-        let (Amend::Retry(id)
-        | Amend::Requeue(id)
-        | Amend::Delete(id)
-        | Amend::Unlock(id)
-        | Amend::Cancel { id, .. }) = wish;
+        let id = wish.id();
         let Some(view) = inner.jobs.get_mut(&id) else {
             return Err(Rejected::NoSuchJob(id));
         };
-        let dead = view.row.state == State::Dead;
-        if dead == matches!(wish, Amend::Retry(_)) {
-            let state = view.row.state;
-            let wish = "retry";
+        let state = view.row.state;
+        let waits = matches!(
+            state,
+            State::Scheduled | State::Available | State::Retryable
+        );
+        let (may, verb, then) = match &wish {
+            Amend::Retry(_) => (state != State::Dead, "retry", Some(State::Available)),
+            Amend::Snooze { .. } => (waits, "snooze", Some(State::Scheduled)),
+            Amend::Discard { .. } => (waits, "discard", Some(State::Discarded)),
+            Amend::Remove { force, .. } => (*force || !waits, "delete", None),
+            Amend::Delete(_) => (state == State::Dead, "delete", None),
+            _ => (state == State::Dead, "retry", Some(State::Available)),
+        };
+        if !may {
+            let wish = verb;
             return Err(Rejected::WrongState { id, state, wish });
         }
-        if matches!(wish, Amend::Delete(_)) {
-            inner.jobs.remove(&id);
-            return Ok(None);
+        match then {
+            Some(state) => view.row.state = state,
+            None => drop(inner.jobs.remove(&id)),
         }
-        view.row.state = State::Available;
-        Ok(Some(State::Available))
+        Ok(Changed {
+            state: then,
+            is_new: true,
+        })
     }
 
     pub(super) fn called_off(

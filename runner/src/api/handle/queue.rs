@@ -1,11 +1,11 @@
 //! Queues, and unique jobs.
 
-use sandhog_model::{Amend, JobId, Rejected};
+use sandhog_model::{Amend, JobId};
 
-use super::{ROWS, checked, invalid, no_job, waiting};
+use super::{amend, checked, waiting};
 use crate::{
-    api::{ApiError, Ctx, QueueView, Reply, Response},
-    store::{PageRequest, Steer, StoreError},
+    api::{Ctx, QueueView, Reply, Response},
+    store::{PageRequest, Steer},
 };
 
 pub(super) async fn list(ctx: &Ctx) -> Reply {
@@ -28,18 +28,7 @@ pub(super) async fn unique(ctx: &Ctx, page: PageRequest) -> Reply {
 }
 
 pub(super) async fn unlock(ctx: &Ctx, ids: Vec<JobId>) -> Reply {
-    if ids.len() > ROWS {
-        let count = ids.len();
-        return Err(invalid(format!("{count} jobs at once: at most {ROWS}")));
-    }
-    let mut answers: Vec<Result<bool, ApiError>> = Vec::with_capacity(ids.len());
-    for id in ids {
-        answers.push(match ctx.store.amend(Amend::Unlock(id)).await {
-            Ok(state) => Ok(state.is_some()),
-            Err(StoreError::Rejected(Rejected::NoSuchJob(id))) => Err(no_job(id)),
-            Err(StoreError::Rejected(rejected)) => Err(rejected.into()),
-            Err(error) => return Err(error.into()),
-        });
-    }
-    Ok(Response::Unlocked(answers))
+    let answers = amend::all(ctx, &ids, Amend::Unlock).await?.into_iter();
+    let released = answers.map(|answer| answer.map(|changed| changed.is_new));
+    Ok(Response::Unlocked(released.collect()))
 }

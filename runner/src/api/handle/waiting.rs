@@ -91,7 +91,7 @@ pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>
     // The newest thousand stand for all: a kind that only older jobs have is told once those are
     // done.
     let filter = JobFilter {
-        state: Some(State::Available),
+        states: vec![State::Available],
         queue: Some(row.queue.clone()),
         ..JobFilter::default()
     };

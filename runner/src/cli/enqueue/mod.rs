@@ -1,6 +1,7 @@
 //! `sandhog enqueue`: one job, or a file of them.
 
 mod bulk;
+mod chain;
 mod ndjson;
 mod payload;
 mod terms;

@@ -7,11 +7,11 @@ use serde::{
 };
 use serde_json::{Deserializer, value::Map};
 
-use super::terms::scope_of;
+use super::{chain, terms::scope_of};
 use crate::cli::{base64, when};
 
 /// The fields a line may have.
-const FIELDS: [&str; 20] = [
+const FIELDS: [&str; 21] = [
     "kind",
     "payload",
     "payload_text",
@@ -32,6 +32,7 @@ const FIELDS: [&str; 20] = [
     "tags",
     "unique",
     "idempotency_key",
+    "then",
 ];
 
 /// Why a line is no job.
@@ -55,8 +56,17 @@ pub(super) enum LineError {
 
 /// Read a line. What it leaves out is as in `pattern`; `now` is what `in` counts from.
 pub(super) fn parse(line: &str, pattern: &NewJob, now: UnixMs) -> Result<NewJob, LineError> {
+    read(line, pattern, now).map(|(job, _)| job)
+}
+
+/// The same, with the fields that it says.
+pub(super) fn read(
+    line: &str,
+    pattern: &NewJob,
+    now: UnixMs,
+) -> Result<(NewJob, Vec<&'static str>), LineError> {
     let mut job = pattern.clone();
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: Vec<&'static str> = Vec::new();
     for (name, raw) in members(line)? {
         let refuse = |why: String| LineError::Field {
             field: name.clone(),
@@ -84,7 +94,7 @@ pub(super) fn parse(line: &str, pattern: &NewJob, now: UnixMs) -> Result<NewJob,
             why: "is missing, and no kind is given on the command line".into(),
         });
     }
-    Ok(job)
+    Ok((job, seen))
 }
 
 fn rivals(one: &str, other: &str) -> bool {
@@ -135,6 +145,7 @@ fn fill(job: &mut NewJob, field: &str, raw: &str, now: UnixMs) -> Result<(), Str
         "group" => job.group = Some(value(raw)?),
         "tags" => job.tags = value(raw)?,
         "unique" => job.unique = Some(unique(raw)?),
+        "then" => job.then = chain::links(raw)?,
         _ => job.idempotency_key = Some(value(raw)?),
     }
     Ok(())
@@ -182,7 +193,7 @@ fn payload(job: &mut NewJob, bytes: Vec<u8>, content_type: &str) {
     job.content_type.get_or_insert_with(|| content_type.into());
 }
 
-fn value<T: DeserializeOwned>(raw: &str) -> Result<T, String> {
+pub(super) fn value<T: DeserializeOwned>(raw: &str) -> Result<T, String> {
     serde_json::from_str(raw).map_err(|error| {
         let text = error.to_string();
         // The position is one within the value, which helps nobody.
@@ -237,6 +248,22 @@ fn members(line: &str) -> Result<Vec<(String, &str)>, LineError> {
         members.push((name, &line[start..end]));
         at = end;
     }
+}
+
+/// The elements of a list, each as it stands there.
+pub(super) fn elements(raw: &str) -> Result<Vec<&str>, String> {
+    // First as a whole, so that what follows walks over sound JSON.
+    let all: Vec<IgnoredAny> = serde_json::from_str(raw).map_err(|why| why.to_string())?;
+    let mut at = next(raw, 0) + 1;
+    let mut elements = Vec::with_capacity(all.len());
+    for _ in all {
+        let start = next(raw, at);
+        let (_, end) = one::<IgnoredAny>(raw, start).map_err(|why| why.to_string())?;
+        elements.push(&raw[start..end]);
+        // Behind the comma.
+        at = next(raw, end) + 1;
+    }
+    Ok(elements)
 }
 
 /// Where the next character that is no blank stands.

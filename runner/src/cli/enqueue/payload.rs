@@ -56,13 +56,9 @@ pub(in crate::cli) fn read_payload(input: &mut dyn Read, given: &Given) -> Outco
             payload: Some(text),
             ..
         } => {
-            let guessed = match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) => "application/json",
-                Err(why) => {
-                    doubt = doubtful(text, &why).filter(|_| given.content_type.is_none());
-                    "text/plain; charset=utf-8"
-                }
-            };
+            let (guessed, why) = by_text(text);
+            let why = why.filter(|_| given.content_type.is_none());
+            doubt = why.and_then(|why| doubtful(text, &why));
             (text.clone().into_bytes(), Some(guessed))
         }
         Given {
@@ -90,6 +86,14 @@ pub(in crate::cli) fn read_payload(input: &mut dyn Read, given: &Given) -> Outco
             .or_else(|| guessed.map(String::from)),
         doubt,
     })
+}
+
+/// The media type of a text, and why it is not JSON.
+pub(super) fn by_text(text: &str) -> (&'static str, Option<serde_json::Error>) {
+    match serde_json::from_str::<IgnoredAny>(text) {
+        Ok(_) => ("application/json", None),
+        Err(why) => ("text/plain; charset=utf-8", Some(why)),
+    }
 }
 
 /// Text that begins as JSON does was most likely meant to be JSON.

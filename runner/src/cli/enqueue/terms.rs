@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
-use sandhog_model::{Backoff, NewJob, NewUnique, OnConflict, RetryPolicy, Scope, UniqueBy, UnixMs};
+use sandhog_model::{
+    Backoff, Link, NewJob, NewUnique, OnConflict, RetryPolicy, Scope, UniqueBy, UnixMs,
+};
 
+use super::chain;
 use crate::cli::{exit::Fault, exit::Outcome, session::wall, when};
 
 /// What a job says beside its payload. With --bulk these hold for lines that do not say it.
@@ -45,6 +48,10 @@ pub(super) struct Terms {
     /// A name for this wish: told again, it gives the same job, as long as that is known
     #[arg(long, value_name = "TEXT")]
     idempotency_key: Option<String>,
+    /// The job that follows when this one completes, with this payload or with the result of the one before; given
+    /// several times, they follow each other
+    #[arg(long, value_name = "KIND[=PAYLOAD]", value_parser = chain::link)]
+    then: Vec<Link>,
 }
 
 /// What it must not be twice.
@@ -99,6 +106,7 @@ impl Terms {
             tags: self.tags.clone(),
             unique: self.unique.wish()?,
             idempotency_key: self.idempotency_key.clone(),
+            then: self.then.clone(),
             ..NewJob::default()
         })
     }

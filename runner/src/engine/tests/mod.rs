@@ -1,6 +1,7 @@
 //! The engine on a real store, with a host that does what a test says.
 
 mod budget;
+mod chain;
 mod cron;
 mod lease;
 mod life;

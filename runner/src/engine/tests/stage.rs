@@ -13,8 +13,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Attempt, Backoff, Failure, FailureKind, JobId, KindDefaults, Letter, NewJob, Now, Outcome,
-    Output, RetryPolicy, State, Waiting,
+    Attempt, Backoff, Failure, FailureKind, JobId, KindDefaults, Letter, Link, NewJob, Now,
+    Outcome, Output, RetryPolicy, State, Waiting,
 };
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -270,8 +270,13 @@ impl Stage {
     }
 
     pub(super) async fn enqueue(&self, kind: &str) -> JobId {
+        self.enqueue_chain(kind, Vec::new()).await
+    }
+
+    pub(super) async fn enqueue_chain(&self, kind: &str, then: Vec<Link>) -> JobId {
         let job = NewJob {
             kind: kind.to_owned(),
+            then,
             ..NewJob::default()
         };
         let id = self.store.mint();

@@ -228,11 +228,11 @@ fn filters_show_what_they_name(stage: &Stage) {
         enqueue_job(&*store, job).expect("enqueued");
     }
     claim(&*store, &["page"], 2).expect("claimed");
-    let filter = |kind: Option<&str>, queue: Option<&str>, state| JobFilter {
+    let filter = |kind: Option<&str>, queue: Option<&str>, state: Option<State>| JobFilter {
         kind: kind.map(str::to_owned),
         queue: queue.map(str::to_owned),
-        state,
-        parent: None,
+        states: Vec::from_iter(state),
+        ..JobFilter::default()
     };
     let count = |filter| all_rows(&*store, &filter, 1).len();
     assert_eq!(count(filter(Some("photo"), None, None)), 4);

@@ -1,6 +1,7 @@
 //! What a store promises, tried on a real disk and on one that fails.
 
 mod call_off;
+mod chains;
 mod compact;
 mod compact_faults;
 mod conformance;
@@ -25,3 +26,4 @@ mod seeds;
 mod stage;
 mod trimmed;
 mod unique;
+mod verbs;

@@ -269,7 +269,8 @@ pub(super) fn lose(store: &dyn Store, stage: &Stage) -> Result<usize, StoreError
 }
 
 pub(super) fn amend(store: &dyn Store, wish: Amend) -> Result<Option<State>, StoreError> {
-    wait(store.amend(wish))
+    let mut answers = wait(store.amend(vec![wish]))?;
+    Ok(answers.pop().expect("an answer for each")?.state)
 }
 
 /// Call a job off; what the store answers.

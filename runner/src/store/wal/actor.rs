@@ -219,8 +219,8 @@ impl Actor {
                 self.waiting.push(hold(reply, answer));
             }
             Wish::CallOff(off) => self.take_call_off(off, now),
-            Wish::Amend(wish, reply) => {
-                let answer = self.amend(wish, now);
+            Wish::Amend(wishes, reply) => {
+                let answer = self.amend(wishes, now);
                 self.waiting.push(hold(reply, answer));
             }
             Wish::Crons(ask) => self.take_crons(ask, now),

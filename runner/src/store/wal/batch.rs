@@ -63,6 +63,7 @@ impl Batch {
             Event::Checkpointed { .. }
             | Event::CancelAsked { .. }
             | Event::Cancelled { .. }
+            | Event::Dropped { .. }
             | Event::Unlocked { .. } => self.wants_sync = true,
             // It is noticed again, when that was lost.
             Event::Expired { .. } => {}

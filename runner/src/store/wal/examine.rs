@@ -160,6 +160,7 @@ fn token(event: &Event) -> Token {
         | Event::Cancelled { .. }
         | Event::Postponed { .. }
         | Event::Expired { .. }
+        | Event::Dropped { .. }
         | Event::Unlocked { .. }
         | Event::Steered { .. }
         | Event::Pruned { .. } => Token::default(),

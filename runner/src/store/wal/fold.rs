@@ -162,16 +162,14 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
             lose(job, buried.as_deref(), at);
         }
         Event::CancelAsked { token, cancel, .. } => return asked(job, token, *cancel),
-        Event::Cancelled { cancel, .. } => {
-            job.status = Status::Cancelled(cancel.at);
-            job.cancel = Some(*cancel);
-        }
+        Event::Cancelled { cancel, .. } => cancelled(job, *cancel),
         Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => hasten(job, at),
         Event::Postponed { due, .. } => postpone(job, due),
-        Event::Expired { at, .. } => {
-            job.status = Status::Expired(at);
-            job.checkpoint = None;
+        Event::Expired { at, .. } => end_waiting(job, Status::Expired(at)),
+        Event::Dropped { at, reason, .. } => {
+            end_waiting(job, Status::Discarded(at));
+            job.reason = Some(reason);
         }
         Event::Unlocked { .. } => job.unlocked = true,
         Event::Enqueued(_)
@@ -185,6 +183,16 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         | Event::Merged { .. } => return false,
     }
     true
+}
+
+fn cancelled(job: &mut Carried, cancel: Cancellation) {
+    job.status = Status::Cancelled(cancel.at);
+    job.cancel = Some(cancel);
+}
+
+fn end_waiting(job: &mut Carried, status: Status) {
+    restart(job);
+    (job.status, job.checkpoint) = (status, None);
 }
 
 fn asked(job: &mut Carried, token: Token, cancel: Cancellation) -> bool {

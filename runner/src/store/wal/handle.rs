@@ -27,8 +27,8 @@ use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Amended, Answer, CalledOff, Claimed, CronDone, CronRow, DeadCount, DeadFilter, DeadRow,
-        DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
+        Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
+        DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
         LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
         StoreError, StoreStats, UniqueRow,
         dead::{BadList, DeadStore},
@@ -103,48 +103,6 @@ impl Wal {
     pub(super) async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {
         self.ask(|reply| Wish::Look(ids, reply)).await
     }
-
-    async fn page(&self, filter: JobFilter, page: PageRequest) -> Result<Page<JobRow>, StoreError> {
-        let limit = page.limit.clamp(1, 1000);
-        let before = page.cursor.as_deref().map(parse_cursor).transpose()?;
-        // One more than shown tells whether there is a next page.
-        let mut found = match filter.parent {
-            Some(parent) => self.children(parent, &filter, before).await?,
-            None => self.scan(&filter, before, limit + 1).await?,
-        };
-        let more = found.len() > limit;
-        found.truncate(limit);
-        let next = found
-            .last()
-            .filter(|_| more)
-            .map(|known| known.id.to_string());
-        let rows = self.rows(found).await?;
-        Ok(Page { rows, next })
-    }
-
-    async fn scan(
-        &self,
-        filter: &JobFilter,
-        mut before: Option<JobId>,
-        wanted: usize,
-    ) -> Result<Vec<Known>, StoreError> {
-        let mut found = Vec::new();
-        loop {
-            let scanned = self
-                .ask(|reply| Wish::Scan {
-                    filter: filter.clone(),
-                    before,
-                    limit: wanted - found.len(),
-                    reply,
-                })
-                .await?;
-            found.extend(scanned.found);
-            before = scanned.resume;
-            if before.is_none() || found.len() >= wanted {
-                return Ok(found);
-            }
-        }
-    }
 }
 
 impl Store for Wal {
@@ -218,8 +176,8 @@ impl Store for Wal {
         Box::pin(self.ask(|reply| Wish::CallOff(CallOff { ids, cancel, reply })))
     }
 
-    fn amend(&self, wish: Amend) -> Answer<'_, Option<State>> {
-        Box::pin(self.ask(|reply| Wish::Amend(wish, reply)))
+    fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        Box::pin(self.ask(|reply| Wish::Amend(wishes, reply)))
     }
 
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
@@ -370,14 +328,4 @@ pub(super) async fn on_blocking_thread<T: Send + 'static>(
             Err(_) => Err(StoreError::Closed),
         },
     }
-}
-
-fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
-    text.parse().map_err(|_| {
-        let shown: String = text.chars().take(64).collect();
-        Rejected::Invalid(format!(
-            "{shown:?} is no cursor: use the `next` of an earlier page"
-        ))
-        .into()
-    })
 }

@@ -109,13 +109,14 @@ impl History {
         since.or_else(|| self.before.as_ref()?.output.as_ref())
     }
 
-    /// The latest reason its handler gave for dropping it.
+    /// The latest reason its handler, or someone from outside, gave for dropping it.
     pub(super) fn reason(&self) -> Option<&str> {
         let since = self.events.iter().rev().find_map(|event| match event {
             Event::Settled {
                 verdict: Verdict::Discarded { reason },
                 ..
-            } => Some(reason.as_str()),
+            }
+            | Event::Dropped { reason, .. } => Some(reason.as_str()),
             _ => None,
         });
         since.or_else(|| self.before.as_ref()?.reason.as_deref())
@@ -187,6 +188,7 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Cancelled { .. }
         | Event::Postponed { .. }
         | Event::Expired { .. }
+        | Event::Dropped { .. }
         | Event::Unlocked { .. }
         | Event::Steered { .. }
         | Event::Carried(_)

@@ -91,6 +91,7 @@ impl Live {
             | Fact::CronForgotten { .. }
             | Fact::Postponed { .. }
             | Fact::Expired { .. }
+            | Fact::Dropped { .. }
             | Fact::Unlocked { .. }
             | Fact::Steered { .. }
             | Fact::Deleted { .. }
@@ -241,6 +242,7 @@ fn left(ledger: &Ledger, fact: &Fact<'_>) -> Vec<RecordAt> {
         | Fact::CronForgotten { .. }
         | Fact::Postponed { .. }
         | Fact::Expired { .. }
+        | Fact::Dropped { .. }
         | Fact::Unlocked { .. }
         | Fact::Steered { .. }
         | Fact::Trimmed { .. }

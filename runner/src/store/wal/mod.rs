@@ -20,6 +20,7 @@ mod handle;
 mod history;
 pub(in crate::store) mod layout;
 mod letters;
+mod list;
 mod live;
 mod logs;
 mod mailbox;

@@ -29,9 +29,11 @@ impl Wal {
         filter: &JobFilter,
         before: Option<JobId>,
     ) -> Result<Vec<Known>, StoreError> {
+        let below = before.into_iter().chain(filter.below()).min();
+        let wanted = filter.first()..below.unwrap_or(JobId(u128::MAX));
         let ids = self
             .read_known(parent, move |known, files| {
-                views::children(known, before, |at| files.read(at))
+                views::children(known, &wanted, |at| files.read(at))
             })
             .await?;
         let mut found = self.look(ids.unwrap_or_default()).await?;

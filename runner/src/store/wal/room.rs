@@ -31,6 +31,7 @@ impl Room {
             | Event::CancelAsked { .. }
             | Event::Cancelled { .. }
             | Event::Expired { .. }
+            | Event::Dropped { .. }
             | Event::Unlocked { .. }
             | Event::Steered { .. }
             | Event::Carried(_)

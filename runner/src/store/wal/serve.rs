@@ -12,7 +12,7 @@ use super::{
     views,
     wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
 };
-use crate::store::{CalledOff, CronDone, CronRow, JobFilter, StoreError, StoreStats};
+use crate::store::{CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -181,11 +181,29 @@ impl Actor {
         })
     }
 
-    pub(super) fn amend(&mut self, wish: Amend, now: Now) -> Result<Option<State>, StoreError> {
-        let ids = self.carry_out(Command::Amend(wish), now)?;
-        Ok(ids
-            .first()
-            .and_then(|id| self.writer.ledger.state(*id, now.wall)))
+    /// Change jobs. Whether anything is written or not, what is answered is durable. No room ends it when
+    /// nothing was done yet.
+    pub(super) fn amend(
+        &mut self,
+        wishes: Vec<Amend>,
+        now: Now,
+    ) -> Result<Vec<Result<Changed, Rejected>>, StoreError> {
+        let mut answers = Vec::with_capacity(wishes.len());
+        for wish in wishes {
+            let id = wish.id();
+            answers.push(match self.carry_out(Command::Amend(wish), now) {
+                Ok(done) => Ok(Changed {
+                    state: self.writer.ledger.state(id, now.wall),
+                    is_new: !done.is_empty(),
+                }),
+                Err(StoreError::Rejected(rejected)) => Err(rejected),
+                Err(error) if answers.is_empty() => return Err(error),
+                Err(error @ StoreError::Poisoned { .. }) => return Err(error),
+                Err(error) => Err(Rejected::Invalid(error.to_string())),
+            });
+        }
+        self.writer.batch.wants_sync = true;
+        Ok(answers)
     }
 
     pub(super) fn take_crons(&mut self, ask: CronAsk, now: Now) {
@@ -261,7 +279,12 @@ impl Actor {
     ) -> Scanned {
         let mut found = Vec::new();
         let settled = self.writer.settled_to().last_id;
-        for (looked, (id, seen)) in self.writer.ledger.seen(before).enumerate() {
+        let below = before.into_iter().chain(filter.below()).min();
+        let first = filter.first();
+        for (looked, (id, seen)) in self.writer.ledger.seen(below).enumerate() {
+            if id < first {
+                break;
+            }
             let state = seen.status().state(now.wall);
             // Nobody was told yet of one that was accepted a moment ago.
             if Some(id) <= settled && views::matches(filter, seen.kind(), seen.queue(), state) {

@@ -1,5 +1,7 @@
 //! The read side's shapes, put together from index entries and the records they point to.
 
+use std::ops::Range;
+
 use sandhog_model::{Attempt, FailureKind, JobId, Record, RecordAt, State};
 
 use super::{
@@ -8,10 +10,10 @@ use super::{
 };
 use crate::store::{FailureRow, JobFilter, JobRow, JobView, StoreError, view::failure_row};
 
-/// Whether a list with this filter shows the job. The parent is not in the index: see
-/// `Wal::jobs`.
+/// Whether a list with this filter shows the job, as far as the index knows: not the parent, nor the tags.
+/// Which ids it shows is left to whoever walks.
 pub(super) fn matches(filter: &JobFilter, kind: &str, queue: &str, state: State) -> bool {
-    filter.state.is_none_or(|wanted| wanted == state)
+    (filter.states.is_empty() || filter.states.contains(&state))
         && filter.queue.as_ref().is_none_or(|wanted| wanted == queue)
         && filter.kind.as_ref().is_none_or(|wanted| wanted == kind)
 }
@@ -114,14 +116,14 @@ pub(super) fn view(
     })
 }
 
-/// The children of a job that a list with this filter may show: those below `before`, newest first.
+/// The children of a job with these ids, newest first.
 pub(super) fn children(
     parent: &Known,
-    before: Option<JobId>,
+    wanted: &Range<JobId>,
     read: impl Fn(RecordAt) -> Result<Record, StoreError>,
 ) -> Result<Vec<JobId>, StoreError> {
     let mut ids = History::read(parent.id, &parent.entry, read)?.children();
-    ids.retain(|id| before.is_none_or(|before| *id < before));
+    ids.retain(|id| wanted.contains(id));
     ids.sort_unstable_by(|a, b| b.cmp(a));
     Ok(ids)
 }

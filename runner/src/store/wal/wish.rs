@@ -9,8 +9,8 @@ use sandhog_model::{
 use tokio::sync::oneshot;
 
 use crate::store::{
-    Amended, CalledOff, CronDone, CronRow, DeadWish, Imported, JobFilter, LetterBounds, LetterRef,
-    Purged, QueueRow, Steer, StoreError, StoreStats, frames,
+    Amended, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported, JobFilter, LetterBounds,
+    LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -125,7 +125,7 @@ pub(super) enum Wish {
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
     CallOff(CallOff),
-    Amend(Amend, Reply<Option<State>>),
+    Amend(Vec<Amend>, Reply<Vec<Result<Changed, Rejected>>>),
     Crons(CronAsk),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),

@@ -297,6 +297,7 @@ impl Writer {
             | Event::Cancelled { .. }
             | Event::Postponed { .. }
             | Event::Expired { .. }
+            | Event::Dropped { .. }
             | Event::Unlocked { .. }
             | Event::Steered { .. }
             | Event::Carried(_)

@@ -5,7 +5,7 @@ use sandhog_model::{
     cron::{CronChange, CronWish},
 };
 
-use super::{Auditor, called_off};
+use super::{Auditor, amend::called_off};
 use crate::predict::Known;
 
 impl Auditor {

@@ -107,6 +107,7 @@ fn more_terms() -> Vec<(&'static str, Terms)> {
                 group,
                 batch: Some(ID),
                 tags: vec!["t".into()],
+                ..none()
             },
         ),
     ]

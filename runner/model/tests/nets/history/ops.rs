@@ -141,7 +141,7 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         ),
         1 => (job.clone(), late).prop_map(|(job, late)| Op::Checkpoint { job, late }),
         4 => (job.clone(), late).prop_map(|(job, late)| Op::Lose { job, late }),
-        4 => (job, 0..6_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
+        5 => (job, 0..10_u8).prop_map(|(job, wish)| Op::Amend { job, wish }),
         4 => (0..2_u8, 0..16_u8, 0..4_u8, 0..3_u64).prop_map(
             |(name, change, overlap, step)| Op::Cron { name, change, overlap, step }
         ),
@@ -176,7 +176,6 @@ pub(super) fn terms(extra: &Extra, job: &Job) -> Terms {
         unique: extra.unique.map(unique),
         idempotency: extra.idempotency.map(named),
         group: extra.group.map(|group| format!("g{group}")),
-        batch: None,
-        tags: Vec::new(),
+        ..Terms::default()
     }
 }

@@ -1,0 +1,53 @@
+//! Changes of jobs that no attempt holds.
+
+use sandhog_model::{Amend, JobId, Rejected};
+
+use super::{ROWS, invalid, no_job};
+use crate::{
+    api::{ApiError, Ctx, JobAct, Reply, Response},
+    store::Changed,
+};
+
+/// A change for each job, each answered for itself.
+pub(super) async fn all(
+    ctx: &Ctx,
+    ids: &[JobId],
+    wish: impl Fn(JobId) -> Amend,
+) -> Result<Vec<Result<Changed, ApiError>>, ApiError> {
+    if ids.len() > ROWS {
+        let count = ids.len();
+        return Err(invalid(format!("{count} jobs at once: at most {ROWS}")));
+    }
+    let answers = ctx.store.amend(ids.iter().copied().map(wish).collect());
+    let told = answers.await?.into_iter().map(|answer| {
+        answer.map_err(|rejected| match rejected {
+            Rejected::NoSuchJob(id) => no_job(id),
+            other => other.into(),
+        })
+    });
+    Ok(told.collect())
+}
+
+pub(super) async fn jobs(ctx: &Ctx, ids: Vec<JobId>, act: JobAct) -> Reply {
+    let wish = |id| match &act {
+        JobAct::Retry => Amend::Retry(id),
+        JobAct::Snooze { due } => Amend::Snooze { id, due: *due },
+        JobAct::Discard { by, reason } => Amend::Discard {
+            id,
+            by: by.clone(),
+            reason: reason.clone(),
+        },
+        JobAct::Remove { force } => Amend::Remove { id, force: *force },
+    };
+    let answers = all(ctx, &ids, wish).await?.into_iter();
+    let states = answers.map(|answer| answer.map(|changed| changed.state));
+    Ok(Response::AmendedJobs(states.collect()))
+}
+
+/// One job, which is there afterwards.
+pub(super) async fn retry(ctx: &Ctx, id: JobId) -> Reply {
+    let mut answers = all(ctx, &[id], Amend::Retry).await?;
+    let changed = answers.pop().ok_or_else(|| no_job(id))??;
+    let state = changed.state.ok_or_else(|| no_job(id))?;
+    Ok(Response::Retried(state))
+}

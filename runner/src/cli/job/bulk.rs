@@ -1,0 +1,283 @@
+//! The verbs that change jobs: those that are named, or a choice among all.
+
+use std::collections::BTreeSet;
+
+use sandhog_model::{Asked, JobId, State};
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        exit::{Exit, Fault, Outcome},
+        interrupt::Interrupt,
+        session::{Session, ask},
+        text,
+        who::this_user,
+    },
+    args::{Said, Which},
+};
+use crate::{
+    api::{ApiError, ErrorCode, JobAct, Request},
+    store::{JobFilter, PageRequest},
+};
+
+/// Jobs asked for, and changed, at a time.
+const BATCH: usize = 500;
+/// Jobs shown by a dry run.
+const SHOWN: usize = 10;
+
+const WAITING: [State; 3] = [State::Scheduled, State::Available, State::Retryable];
+const GOES_ON: [State; 4] = [
+    State::Scheduled,
+    State::Available,
+    State::Running,
+    State::Retryable,
+];
+const ENDED: [State; 4] = [
+    State::Completed,
+    State::Cancelled,
+    State::Discarded,
+    State::Expired,
+];
+
+/// What is done to each job.
+enum Act {
+    CallOff {
+        how: Asked,
+        by: String,
+        reason: Option<String>,
+    },
+    Amend(JobAct),
+}
+
+/// A verb.
+pub(super) struct Verb {
+    act: Act,
+    /// As an infinitive, and as a participle.
+    names: [&'static str; 2],
+    /// States that a choice among all takes in; empty when the choice has to say them.
+    states: Vec<State>,
+    /// States it may say besides.
+    besides: Vec<State>,
+}
+
+impl Verb {
+    pub(super) fn call_off(how: Asked, said: Said) -> Self {
+        let (by, reason) = who(said);
+        let names = match how {
+            Asked::Cancel => ["cancel", "cancelled"],
+            Asked::Kill => ["kill", "killed"],
+        };
+        Self {
+            act: Act::CallOff { how, by, reason },
+            names,
+            states: GOES_ON.to_vec(),
+            besides: Vec::new(),
+        }
+    }
+
+    pub(super) fn retry() -> Self {
+        let besides = State::ALL.into_iter();
+        Self {
+            act: Act::Amend(JobAct::Retry),
+            names: ["retry", "to be run"],
+            states: Vec::new(),
+            besides: besides.filter(|state| *state != State::Running).collect(),
+        }
+    }
+
+    pub(super) fn snooze(due: sandhog_model::UnixMs) -> Self {
+        Self {
+            act: Act::Amend(JobAct::Snooze { due }),
+            names: ["snooze", "put off"],
+            states: WAITING.to_vec(),
+            besides: Vec::new(),
+        }
+    }
+
+    pub(super) fn discard(said: Said) -> Self {
+        let (by, reason) = who(said);
+        Self {
+            act: Act::Amend(JobAct::Discard { by, reason }),
+            names: ["discard", "discarded"],
+            states: WAITING.to_vec(),
+            besides: Vec::new(),
+        }
+    }
+
+    pub(super) fn remove(force: bool) -> Self {
+        let waiting = WAITING.into_iter().filter(|_| force);
+        Self {
+            act: Act::Amend(JobAct::Remove { force }),
+            names: ["delete", "deleted"],
+            states: ENDED.into_iter().chain(waiting).collect(),
+            besides: vec![State::Dead],
+        }
+    }
+
+    /// The choice, of states that the verb is for.
+    fn choice(&self, mut filter: JobFilter) -> Outcome<JobFilter> {
+        let [verb, _] = self.names;
+        let is_for = |state: &State| self.states.contains(state) || self.besides.contains(state);
+        if let Some(state) = filter.states.iter().find(|state| !is_for(state)) {
+            return Err(Fault::usage(format!("cannot {verb} jobs that are {state}")));
+        }
+        if filter.states.is_empty() {
+            if self.states.is_empty() {
+                return Err(Fault::usage(format!(
+                    "{verb} jobs of which states? say it with --state, such as --state cancelled,dead"
+                )));
+            }
+            filter.states.clone_from(&self.states);
+        }
+        Ok(filter)
+    }
+
+    fn request(&self, ids: Vec<JobId>) -> Request {
+        match &self.act {
+            Act::CallOff { how, by, reason } => Request::CallOff {
+                ids,
+                how: *how,
+                by: by.clone(),
+                reason: reason.clone(),
+            },
+            Act::Amend(act) => Request::AmendJobs {
+                ids,
+                act: act.clone(),
+            },
+        }
+    }
+
+    /// Change some jobs: the state of each, `None` when it is gone.
+    fn change(
+        &self,
+        session: &mut Session<'_, '_>,
+        ids: &[JobId],
+    ) -> Outcome<Vec<Result<Option<State>, ApiError>>> {
+        let request = self.request(ids.to_vec());
+        Ok(match &self.act {
+            Act::CallOff { .. } => {
+                let answers = ask!(session, request, CalledOff);
+                answers.into_iter().map(|answer| answer.map(Some)).collect()
+            }
+            Act::Amend(_) => ask!(session, request, AmendedJobs),
+        })
+    }
+}
+
+fn who(said: Said) -> (String, Option<String>) {
+    (said.by.unwrap_or_else(this_user), said.reason)
+}
+
+/// Change the jobs of a command line.
+pub(super) fn run(session: &mut Session<'_, '_>, which: Which, verb: &Verb) -> Outcome<Exit> {
+    let filter = which.filters.filter();
+    let is_choice = which.all || filter != JobFilter::default();
+    let ids = match (which.ids.is_empty(), is_choice) {
+        (false, false) => which.ids,
+        (false, true) => {
+            return Err(Fault::usage(
+                "jobs and a choice among all: name jobs, or use --all and filters",
+            ));
+        }
+        (true, false) => {
+            return Err(Fault::usage(
+                "which jobs? name them, give a filter such as --kind, or --all",
+            ));
+        }
+        (true, true) => choose(session, &verb.choice(filter)?)?,
+    };
+    if which.dry_run {
+        return dry_run(session, &ids, verb);
+    }
+    apply(session, &ids, verb, is_choice)
+}
+
+/// The jobs there are now. Taken together before any is changed; none that comes later is among them, since
+/// ids grow.
+fn choose(session: &mut Session<'_, '_>, filter: &JobFilter) -> Outcome<Vec<JobId>> {
+    let (mut ids, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut page = PageRequest {
+        limit: BATCH,
+        cursor: None,
+    };
+    loop {
+        let request = Request::Jobs {
+            filter: filter.clone(),
+            page: page.clone(),
+        };
+        let got = ask!(session, request, Jobs);
+        let rows = got.rows.iter().map(|row| row.id);
+        ids.extend(rows.filter(|id| seen.insert(*id)));
+        match got.next {
+            Some(next) => page.cursor = Some(next),
+            None => return Ok(ids),
+        }
+    }
+}
+
+fn dry_run(session: &mut Session<'_, '_>, ids: &[JobId], verb: &Verb) -> Outcome<Exit> {
+    let first: Vec<String> = ids.iter().take(SHOWN).map(|id| id.text()).collect();
+    if session.is_json() {
+        session.json(&json!({ "count": ids.len(), "first": first }))?;
+    } else {
+        session.say(&first.join("\n"))?;
+    }
+    let [_, done] = verb.names;
+    let jobs = text::count(ids.len() as u64, "job");
+    session.note(&format!("{jobs} would be {done}; nothing was changed"));
+    Ok(Exit::Done)
+}
+
+/// Change jobs one part after the other, and say what became of each. Of a choice, those that went on
+/// meanwhile are left alone.
+pub(super) fn apply(
+    session: &mut Session<'_, '_>,
+    ids: &[JobId],
+    verb: &Verb,
+    is_choice: bool,
+) -> Outcome<Exit> {
+    let interrupt = Interrupt::listen();
+    let (mut done, mut first) = (Vec::<Value>::new(), None);
+    let (mut meanwhile, mut sent) = (0_u64, 0);
+    for part in ids.chunks(BATCH) {
+        if interrupt.came() {
+            session.note("stopped before the end: the rest is as it was");
+            first.get_or_insert(Exit::Failed);
+            break;
+        }
+        sent += part.len();
+        for (id, answer) in part.iter().zip(verb.change(session, part)?) {
+            match answer {
+                Ok(state) if session.is_json() => {
+                    let state = state.map_or("deleted", State::name);
+                    done.push(json!({ "id": id, "state": state }));
+                }
+                Ok(Some(State::Running)) => session.say(&format!("{id} running, asked to end"))?,
+                Ok(Some(state)) => session.say(&format!("{id} {state}"))?,
+                Ok(None) => session.say(&format!("{id} deleted"))?,
+                Err(error)
+                    if is_choice
+                        && matches!(error.code, ErrorCode::NotFound | ErrorCode::WrongState) =>
+                {
+                    meanwhile += 1;
+                }
+                Err(error) => {
+                    session.note(&format!("sandhog: {error}"));
+                    first.get_or_insert(Fault::from(error).exit);
+                }
+            }
+        }
+    }
+    if session.is_json() {
+        session.json(&done.into())?;
+    }
+    if is_choice {
+        let jobs = text::count(sent as u64 - meanwhile, "job");
+        session.note(&format!("{jobs} {}", verb.names[1]));
+    }
+    if meanwhile > 0 {
+        let jobs = text::count(meanwhile, "job");
+        session.note(&format!("{jobs} went on meanwhile: left alone"));
+    }
+    Ok(first.unwrap_or(Exit::Done))
+}
