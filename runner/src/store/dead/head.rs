@@ -50,6 +50,8 @@ pub(super) struct JobHead<'a> {
     pub(super) retry: RetryPolicy,
     _timeout_ms: IgnoredAny,
     _parent: IgnoredAny,
+    #[serde(default)]
+    _terms: IgnoredAny,
 }
 
 /// An attempt.
@@ -110,13 +112,68 @@ impl<'a> LetterHead<'a> {
     }
 }
 
-/// How a letter's body begins, up to its id.
-const LETTER_START: &[u8] = b"\x81\xa6Letter\x95\x9c\xc4\x10";
+/// How a letter's body begins, up to its id: of a job that says no terms, and of one that does.
+const LETTER_STARTS: [&[u8]; 2] = [
+    b"\x81\xa6Letter\x95\x9c\xc4\x10",
+    b"\x81\xa6Letter\x95\x9d\xc4\x10",
+];
 
 /// The id of the letter that these bytes look like, checksum or not: a guess that only an id which
 /// is known otherwise confirms.
 pub(super) fn guess_id(body: &[u8]) -> Option<JobId> {
-    let rest = body.strip_prefix(LETTER_START)?;
+    let rest = LETTER_STARTS
+        .iter()
+        .find_map(|start| body.strip_prefix(*start))?;
     let id = rest.first_chunk::<16>()?;
     Some(JobId(u128::from_be_bytes(*id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use sandhog_model::{Attempt, Job, JobId, KindDefaults, Letter, Link, NewJob};
+
+    use super::*;
+    use crate::store::{dead::file::DeadEntry, frames};
+
+    fn letter(job: Job) -> DeadEntry {
+        let attempt = Attempt::without_run(1, Token(3), UnixMs(5));
+        DeadEntry::Letter(Box::new(Letter {
+            job,
+            attempts: vec![attempt],
+            died_at: UnixMs(7),
+            token: Token(3),
+            losses: 2,
+        }))
+    }
+
+    /// What few jobs say comes at a job's end, and with it or without it the rest is found.
+    #[test]
+    fn a_head_is_read_whatever_a_job_says() {
+        let bare = NewJob {
+            kind: "k".into(),
+            ..NewJob::default()
+        };
+        let says_more = NewJob {
+            group: Some("g".into()),
+            tags: vec!["t".into()],
+            retry_for_ms: Some(1),
+            expires: Some(UnixMs(9)),
+            then: vec![Link {
+                kind: "l".into(),
+                ..Link::default()
+            }],
+            ..bare.clone()
+        };
+        for new in [bare, says_more] {
+            let job = new.accept(JobId(1), UnixMs(0), &KindDefaults::default());
+            let body = frames::encode_entry(&letter(job.expect("within bounds")));
+            let Ok(EntryHead::Letter(head)) = head(&body) else {
+                panic!("no letter: {:?}", head(&body).err());
+            };
+            assert_eq!((head.job.id, head.job.kind), (JobId(1), "k"));
+            assert_eq!(guess_id(&body), Some(JobId(1)));
+            assert_eq!((head.attempts.len(), head.died_at), (1, UnixMs(7)));
+            assert_eq!(head.token, Token(3));
+        }
+    }
 }
