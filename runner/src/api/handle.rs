@@ -8,7 +8,7 @@ mod plugin;
 mod queue;
 mod waiting;
 
-use sandhog_model::{Attempt, Cancellation, JobId, LogLine, NewJob, Rejected, job::Bounds};
+use sandhog_model::{Attempt, JobId, LogLine, NewJob, Rejected, job::Bounds};
 
 use super::{
     ApiError, AttemptLogs, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, Reply,
@@ -47,16 +47,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             how,
             by,
             reason,
-        } => {
-            let at = ctx.clock.now().wall;
-            let cancel = Cancellation {
-                how,
-                at,
-                by,
-                reason,
-            };
-            call_off(ctx, ids, cancel).await
-        }
+        } => amend::call_off(ctx, ids, (how, by, reason)).await,
         Request::Wait { id, timeout_ms } => waiting::wait(ctx, id, timeout_ms)
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
@@ -229,26 +220,6 @@ async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs,
         lines,
         dropped: found.dropped_lines,
     })
-}
-
-/// The store first: an attempt is only stopped once the reason is safe.
-async fn call_off(ctx: &Ctx, ids: Vec<JobId>, cancel: Cancellation) -> Reply {
-    if ids.len() > ROWS {
-        let count = ids.len();
-        return Err(invalid(format!("{count} jobs at once: at most {ROWS}")));
-    }
-    let answers = ctx.store.call_off(ids.clone(), cancel.clone()).await?;
-    let told = ids.into_iter().zip(answers).map(|(id, answer)| {
-        let called_off = answer.map_err(|rejected| match rejected {
-            Rejected::NoSuchJob(id) => no_job(id),
-            other => other.into(),
-        })?;
-        if let (Some(running), Some(lease)) = (&ctx.running, called_off.lease) {
-            running.call_off(id, lease, cancel.clone());
-        }
-        Ok(called_off.state)
-    });
-    Ok(Response::CalledOff(told.collect()))
 }
 
 fn steer(ctx: &Ctx, act: WorkersAct) -> Reply {

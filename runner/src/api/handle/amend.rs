@@ -1,6 +1,6 @@
-//! Changes of jobs that no attempt holds.
+//! Changes of jobs from outside.
 
-use sandhog_model::{Amend, JobId, Rejected};
+use sandhog_model::{Amend, Asked, Cancellation, JobId, Rejected};
 
 use super::{ROWS, invalid, no_job};
 use crate::{
@@ -50,4 +50,35 @@ pub(super) async fn retry(ctx: &Ctx, id: JobId) -> Reply {
     let changed = answers.pop().ok_or_else(|| no_job(id))??;
     let state = changed.state.ok_or_else(|| no_job(id))?;
     Ok(Response::Retried(state))
+}
+
+/// The store first: an attempt is only stopped once the reason is safe.
+pub(super) async fn call_off(
+    ctx: &Ctx,
+    ids: Vec<JobId>,
+    (how, by, reason): (Asked, String, Option<String>),
+) -> Reply {
+    let at = ctx.clock.now().wall;
+    let cancel = Cancellation {
+        how,
+        at,
+        by,
+        reason,
+    };
+    if ids.len() > ROWS {
+        let count = ids.len();
+        return Err(invalid(format!("{count} jobs at once: at most {ROWS}")));
+    }
+    let answers = ctx.store.call_off(ids.clone(), cancel.clone()).await?;
+    let told = ids.into_iter().zip(answers).map(|(id, answer)| {
+        let called_off = answer.map_err(|rejected| match rejected {
+            Rejected::NoSuchJob(id) => no_job(id),
+            other => other.into(),
+        })?;
+        if let (Some(running), Some(lease)) = (&ctx.running, called_off.lease) {
+            running.call_off(id, lease, cancel.clone());
+        }
+        Ok(called_off.state)
+    });
+    Ok(Response::CalledOff(told.collect()))
 }
