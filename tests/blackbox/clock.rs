@@ -4,12 +4,14 @@ use std::{
     collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
-    time::{Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use sandhog_kit::{Home, Runner};
+use sandhog_kit::{Home, Runner, wait};
 
 use crate::SANDHOG;
+
+const SOON: Duration = Duration::from_secs(30);
 
 /// The library through which a program sees another time.
 fn library() -> PathBuf {
@@ -114,4 +116,47 @@ fn t17_a_clock_that_is_set_loses_no_lease_and_gives_no_slot_two_jobs() {
         );
     }
     assert!(runner.terminate().success());
+}
+
+#[test]
+fn missed_slots_are_made_good_as_the_settings_say() {
+    const HOUR: i64 = 3_600;
+    let made_good = |policy: &str| {
+        let home = Home::with(SANDHOG, &["misbehave"]);
+        // Ten minutes apart, so that six of them are in the hour for which no runner was up.
+        home.write_config(&format!(
+            "[cron.tick]\nschedule = \"@every 10m\"\nkind = \"echo\"\noverlap = \"allow\"\n{policy}\n"
+        ));
+        let clock = home.folder().join("clock");
+        set(&clock, -HOUR);
+        let runner = start(&home, &clock);
+        wait::until("the schedule to begin", SOON, || {
+            let log = home.run(&["log", "dump"]).exits(0).text();
+            log.contains("tick").then_some(())
+        });
+        assert!(runner.terminate().success());
+        set(&clock, 0);
+        let runner = start(&home, &clock);
+        let told = wait::until("the missed slots to be dealt with", SOON, || {
+            runner
+                .said()
+                .contains("slots were missed")
+                .then(|| runner.said())
+        });
+        // What was told first is in the log before anything that is asked for later.
+        let _ = home.run(&["enqueue", "headers", "x", "--wait"]).exits(0);
+        let (rows, _) = home.walk(&["job", "ls", "--kind", "echo"], "50");
+        assert!(
+            told.contains(&format!("made_good={}", rows.len())),
+            "{policy}: {} jobs, {told}",
+            rows.len()
+        );
+        rows.len()
+    };
+    assert_eq!(made_good("catch_up = \"none\""), 0);
+    assert_eq!(made_good("catch_up = \"latest\""), 1);
+    let all = made_good("catch_up = \"all\"\ncatch_up_window = \"2h\"");
+    assert!((5..=6).contains(&all), "{all}");
+    let late = made_good("catch_up = \"all\"\ncatch_up_window = \"25m\"");
+    assert!((2..=3).contains(&late), "{late}");
 }

@@ -13,6 +13,7 @@ mod fixtures;
 mod format;
 mod happy;
 mod hostile;
+mod keys;
 mod languages;
 mod offline;
 mod owner;

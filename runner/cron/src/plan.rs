@@ -35,6 +35,8 @@ pub enum CatchUp {
 pub struct Plan {
     /// Slots that get their jobs now, earliest first.
     pub slots: Vec<Planned>,
+    /// How many of them were missed and are made good.
+    pub made_good: usize,
     /// Slots that were missed and are left out, up to 100,000.
     pub missed: usize,
     /// What is done when nothing was due but slots were left out, so that they are not counted again.
@@ -88,6 +90,8 @@ pub fn plan(
         Some(first) => count(schedule, base, before(first)),
         None => count(schedule, base, now),
     };
+    let on_time = back(now, ON_TIME);
+    let made_good = due.iter().filter(|slot| **slot <= on_time).count();
     let mut last = if missed == 0 { Some(base) } else { None };
     let slots: Vec<Planned> = due
         .into_iter()
@@ -108,6 +112,7 @@ pub fn plan(
     };
     Plan {
         slots,
+        made_good,
         missed,
         passed,
         next,

@@ -16,6 +16,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     config::{self, Config},
+    engine::EngineOptions,
     plugin::{CacheBounds, CompileLimits, Compiler, Outside, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
@@ -48,6 +49,18 @@ fn wal_options(config: &Config, command: &str) -> WalOptions {
             max_bytes: config.dead.max_bytes,
         },
         ..WalOptions::new(config.runner.data.clone(), command)
+    }
+}
+
+/// How much runs at a time and for how long.
+fn engine_options(config: &Config) -> EngineOptions {
+    EngineOptions {
+        workers: config.runner.workers,
+        slots: config.runner.slots,
+        memory_budget: machine::memory_budget(config),
+        memory_ceiling: sandbox_options(config).max_memory,
+        lease_ms: config.runner.lease.as_millis() as u64,
+        cancel_grace: config.runner.cancel_grace,
     }
 }
 
@@ -97,4 +110,18 @@ fn compiler(config: &Config) -> Compiler {
         timeout: config.plugins.compile_timeout,
         memory: config.plugins.compile_memory,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a lease is worth to whom stands in the tests of the engine and of the store.
+    #[test]
+    fn leases_are_as_long_as_the_settings_say() {
+        let text = "[runner]\nlease = \"7s\"\n";
+        let config = config::parse("s.toml".as_ref(), text).expect("right settings");
+        assert_eq!(engine_options(&config).lease_ms, 7_000);
+        assert_eq!(wal_options(&config, "a test").lease_ms, 7_000);
+    }
 }

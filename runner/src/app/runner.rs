@@ -6,8 +6,8 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
+    engine_options,
     logging::{self, LogLevel},
-    machine,
     offline::context,
     outside, registry_options,
     reload::{Followers, InForce, Reloader},
@@ -23,7 +23,7 @@ use crate::{
     cli::ReadSettings,
     clock::SystemClock,
     config::Config,
-    engine::{Engine, EngineOptions, EngineParts, Running},
+    engine::{Engine, EngineParts, Running},
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
         Store,
@@ -225,14 +225,6 @@ async fn start_engine(
     let hosts = WasmHostFactory::new(sandbox_options(config));
     let hosts = hosts.map_err(|cause| anyhow::anyhow!("cannot set up the sandbox: {cause}"))?;
     let hosts = hosts.reaching(Arc::clone(&followers.outside));
-    let options = EngineOptions {
-        workers: config.runner.workers,
-        slots: config.runner.slots,
-        memory_budget: machine::memory_budget(config),
-        memory_ceiling: sandbox_options(config).max_memory,
-        lease_ms: config.runner.lease.as_millis() as u64,
-        cancel_grace: config.runner.cancel_grace,
-    };
     let parts = EngineParts {
         store: store.clone(),
         plugins: followers.registry.clone(),
@@ -241,5 +233,5 @@ async fn start_engine(
         crons: followers.crons.clone(),
         clock: Arc::new(SystemClock::default()),
     };
-    Ok(Engine::start(options, parts).await?)
+    Ok(Engine::start(engine_options(config), parts).await?)
 }

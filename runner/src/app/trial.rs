@@ -2,29 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use super::compiler;
+use super::registry_options;
 use crate::{
     cli,
     config::Config,
-    plugin::{self, Checked, Plugin, Problem, SandboxOptions, Trial, Tried},
+    plugin::{self, Checked, Plugin, Problem, Trial, Tried},
 };
 
 /// Check files one by one, wherever they are. Two that serve one kind are both shown here: which of
 /// them a runner would take depends on its folder.
 pub(super) fn check(config: &Config, files: &[PathBuf]) -> Vec<Result<Checked, Problem>> {
-    let ceilings = config.ceilings();
-    let each = |file: &PathBuf| plugin::check(file, compiler(config), &ceilings);
+    let options = registry_options(config);
+    let each = |file: &PathBuf| plugin::check(file, &options);
     files.iter().map(each).collect()
 }
 
 /// A component, compiled and ready to be tried with the limits and settings the operator gives its
 /// kinds.
 pub(super) fn open(config: &Config, file: &Path) -> Result<Box<dyn cli::Tryout>, Problem> {
-    let options = SandboxOptions {
-        slots: 1,
-        ..super::sandbox_options(config)
-    };
-    let tryout = plugin::Tryout::open(file, options, compiler(config), &config.ceilings())?;
+    let tryout = plugin::Tryout::open(file, &registry_options(config))?;
     let config = config.clone();
     Ok(Box::new(OnFile { config, tryout }))
 }

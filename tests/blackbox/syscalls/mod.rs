@@ -6,6 +6,7 @@
 mod acks;
 mod audit;
 mod caller;
+mod durability;
 mod fail;
 mod full;
 mod kill;

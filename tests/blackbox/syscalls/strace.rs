@@ -13,7 +13,7 @@ use sandhog_kit::{Home, wait};
 use crate::SANDHOG;
 
 /// Longest time for a start or an end.
-const BOUND: Duration = Duration::from_secs(60);
+pub(super) const BOUND: Duration = Duration::from_secs(60);
 /// Small segments and one worker, so that little work rolls, buries and frees.
 const CONFIG: &str = "[runner]\nworkers = 1\nshutdown_grace = \"1s\"\n\
     [store]\nsegment_size = \"64KiB\"\n[kind.flaky]\nbackoff = \"fixed 20ms jitter 0\"\n";

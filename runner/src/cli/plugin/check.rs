@@ -114,12 +114,29 @@ fn shown(found: &Result<Checked, Problem>) -> String {
         &granted,
         &lines(&grants_as_toml(&plugin.grants)),
     );
+    if !plugin.grants.http.is_empty() {
+        let _ = writeln!(
+            shown,
+            "requests of one attempt: {}",
+            requests(&plugin.grants)
+        );
+    }
     let missing = missing(checked);
     if !missing.is_empty() {
         part(&mut shown, "is not granted", &missing);
     }
     let _ = writeln!(shown, "verdict: {}", verdict(&missing));
     shown
+}
+
+/// What bounds them.
+fn requests(grants: &Grants) -> String {
+    let bounds = &grants.bounds;
+    let size = text::size(bounds.body);
+    format!(
+        "{} in all, {} at a time, bodies of {size} at most",
+        bounds.requests, bounds.connections
+    )
 }
 
 fn lines(toml: &str) -> Vec<String> {

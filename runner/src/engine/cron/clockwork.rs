@@ -206,6 +206,7 @@ impl Clockwork {
         let now = timestamp(self.clock.now().wall).unwrap_or(Timestamp::MAX);
         let Plan {
             slots,
+            made_good,
             missed,
             passed,
             next,
@@ -216,11 +217,10 @@ impl Clockwork {
             entry.catch_up,
             entry.window,
         );
-        if missed > 0 {
-            let made_good = slots.len();
+        if missed + made_good > 0 {
             tracing::info!(
                 schedule = name,
-                missed,
+                missed = missed + made_good,
                 made_good,
                 "slots were missed: no runner was up, or the clock was set"
             );

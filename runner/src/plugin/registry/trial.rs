@@ -11,7 +11,7 @@ use std::{
 use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Terms, Token, UnixMs};
 
 use super::{
-    Compiler, Fault, RegistryError,
+    Fault, RegistryError, RegistryOptions,
     folder::{self, Reading},
     grants,
     halt::Halt,
@@ -21,13 +21,10 @@ use crate::{
     clock::{Clock, SystemClock},
     entropy::{Entropy, SystemEntropy},
     plugin::{
-        AttemptRequest, Ceilings, Host, Limits, Live, Outside, Plugin, Problem, Report, Services,
+        AttemptRequest, Host, Limits, Live, Outside, Plugin, Problem, Report, Services,
         sandbox::{SandboxOptions, WasmHost, engines::Engines},
     },
 };
-
-/// Largest file looked at, in bytes.
-const MAX_FILE: u64 = 64 << 20;
 
 /// One attempt at a job that no store knows.
 #[derive(Debug, Clone)]
@@ -64,10 +61,10 @@ pub struct Tried {
 
 /// Everything the registry would look at in a file: what it is when it can be served. Compiles each
 /// time; no code is kept on disk.
-pub fn check(file: &Path, compiler: Compiler, ceilings: &Ceilings) -> Result<Checked, Problem> {
-    let bench = Bench::set_up(file, &SandboxOptions::default(), compiler)?;
+pub fn check(file: &Path, options: &RegistryOptions) -> Result<Checked, Problem> {
+    let bench = Bench::set_up(file, &options.sandbox, options)?;
     let mut plugin = bench.make(file)?;
-    plugin.grants = Arc::new(grants::beside(file, ceilings)?);
+    plugin.grants = Arc::new(grants::beside(file, &options.ceilings)?);
     let imports = bench.workshop.imports(&plugin);
     let imports = imports.map_err(|fault| problem(file, fault))?;
     Ok(Checked { plugin, imports })
@@ -94,19 +91,18 @@ pub struct Tryout {
 impl Tryout {
     /// Look at a file as [`check`] does, and keep what was made of it. `options` bound what its
     /// attempts may use.
-    pub fn open(
-        file: &Path,
-        options: SandboxOptions,
-        compiler: Compiler,
-        ceilings: &Ceilings,
-    ) -> Result<Self, Problem> {
-        let bench = Bench::set_up(file, &options, compiler)?;
+    pub fn open(file: &Path, options: &RegistryOptions) -> Result<Self, Problem> {
+        let sandbox = SandboxOptions {
+            slots: 1,
+            ..options.sandbox.clone()
+        };
+        let bench = Bench::set_up(file, &sandbox, options)?;
         let mut plugin = bench.make(file)?;
-        plugin.grants = Arc::new(grants::beside(file, ceilings)?);
+        plugin.grants = Arc::new(grants::beside(file, &options.ceilings)?);
         Ok(Self {
             file: file.to_owned(),
             plugin: Arc::new(plugin),
-            options,
+            options: sandbox,
             bench,
         })
     }
@@ -193,11 +189,16 @@ impl fmt::Debug for Tryout {
 struct Bench {
     workshop: Workshop,
     engines: Arc<Engines>,
+    max_file: u64,
     _cache: tempfile::TempDir,
 }
 
 impl Bench {
-    fn set_up(file: &Path, options: &SandboxOptions, compiler: Compiler) -> Result<Self, Problem> {
+    fn set_up(
+        file: &Path,
+        sandbox: &SandboxOptions,
+        options: &RegistryOptions,
+    ) -> Result<Self, Problem> {
         let broken = |why: String| {
             problem(
                 file,
@@ -209,11 +210,18 @@ impl Bench {
             .tempdir()
             .map_err(|error| broken(format!("cannot make a directory for its code: {error}")))?;
         let engines = Engines::start().map_err(broken)?;
-        let workshop = Workshop::open(cache.path(), options, &engines, compiler, Halt::default())
-            .map_err(|error: RegistryError| broken(error.to_string()))?;
+        let workshop = Workshop::open(
+            cache.path(),
+            sandbox,
+            &engines,
+            options.compiler.clone(),
+            Halt::default(),
+        )
+        .map_err(|error: RegistryError| broken(error.to_string()))?;
         Ok(Self {
             workshop,
             engines,
+            max_file: options.max_file,
             _cache: cache,
         })
     }
@@ -222,7 +230,7 @@ impl Bench {
         let name = file
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        let found = match folder::read(file, None, MAX_FILE) {
+        let found = match folder::read(file, None, self.max_file) {
             Reading::Whole(bytes) => {
                 let made = self.workshop.make(&name, file, &bytes);
                 made.map_err(|why| match why {

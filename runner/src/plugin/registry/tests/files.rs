@@ -7,20 +7,27 @@ use tempfile::TempDir;
 
 use super::{component, hand_made};
 use crate::plugin::{
-    Ceilings, Checked, Compiler, Limits, Live, Problem, Trial, Tryout, check,
+    Checked, Compiler, Limits, Live, Problem, RegistryOptions, Trial, Tryout, check,
     registry::{workshop::NotMade, workshop_for_tests},
     sandbox::{
-        SandboxOptions,
         engines::Engines,
         tests::kit::{HandMade, guest, shared_cache},
     },
 };
 
+/// Of its directories none is used.
+fn options() -> RegistryOptions {
+    RegistryOptions {
+        compiler: Compiler::Here,
+        ..RegistryOptions::new("plugins", "code", "versions")
+    }
+}
+
 fn problem(bytes: &[u8]) -> Problem {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("some.wasm");
     fs::write(&file, bytes).unwrap();
-    check(&file, Compiler::Here, &Ceilings::default()).unwrap_err()
+    check(&file, &options()).unwrap_err()
 }
 
 #[test]
@@ -131,7 +138,7 @@ fn every_cut_of_a_component_is_refused_and_nothing_breaks() {
 }
 
 fn checked(path: &str) -> Checked {
-    check(&guest(path), Compiler::Here, &Ceilings::default()).unwrap()
+    check(&guest(path), &options()).unwrap()
 }
 
 #[test]
@@ -196,13 +203,7 @@ fn one_attempt_runs_without_folder_or_store() {
     fs::copy(guest("tests/guests/misbehave.wasm"), &file).unwrap();
     let grants = "[grants]\nenqueue = { queues = [\"default\"] }\n";
     fs::write(dir.path().join("misbehave.toml"), grants).unwrap();
-    let tryout = Tryout::open(
-        &file,
-        SandboxOptions::default(),
-        Compiler::Here,
-        &Ceilings::default(),
-    )
-    .unwrap();
+    let tryout = Tryout::open(&file, &options()).unwrap();
     let trial = |kind: &str| Trial {
         kind: kind.into(),
         payload: b"hello".to_vec(),
