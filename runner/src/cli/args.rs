@@ -53,7 +53,11 @@ pub(super) struct Global {
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Run jobs until told to stop
-    Start,
+    Start {
+        /// Where to be reached over HTTP, or "off" [default: 127.0.0.1:7263; env: SANDHOG_LISTEN]
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
+    },
     /// Hand in a job, or many
     Enqueue(Box<EnqueueArgs>),
     /// Look at jobs, and change them

@@ -50,7 +50,9 @@ impl Exit {
             | ErrorCode::Full
             | ErrorCode::Busy
             | ErrorCode::Poisoned
-            | ErrorCode::Damaged => Self::Failed,
+            | ErrorCode::Damaged
+            | ErrorCode::Unauthorized
+            | ErrorCode::Forbidden => Self::Failed,
         }
     }
 }

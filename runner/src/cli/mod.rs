@@ -2,7 +2,6 @@
 //! room that prints.
 
 mod args;
-mod base64;
 mod cron;
 mod dead;
 mod door;
@@ -21,7 +20,6 @@ mod repair;
 mod rooms;
 mod session;
 mod settings;
-mod shapes;
 mod stats;
 mod text;
 mod unique;
@@ -41,7 +39,10 @@ use args::{Cli, Global, Verb};
 use exit::{Fault, Outcome};
 use session::Session;
 
-use crate::config::{self, Config, Overrides};
+use crate::{
+    config::{self, Config, Overrides},
+    json::{base64, shapes},
+};
 
 pub use exit::Exit;
 pub use rooms::{
@@ -151,11 +152,11 @@ fn dispatch(
     );
     let config = match needs_no_settings {
         true => Config::default(),
-        false => settings(&global, environment)?,
+        false => settings(&global, &verb, environment)?,
     };
-    if let Verb::Start = verb {
+    if let Verb::Start { .. } = verb {
         // The process's own environment: what it was started with stays.
-        let read = move || settings(&global, |name| std::env::var_os(name));
+        let read = move || settings(&global, &verb, |name| std::env::var_os(name));
         return Ok(rooms.start(config, Box::new(read))?);
     }
     let mut session = Session::new(config, rooms, io, global.format);
@@ -168,12 +169,17 @@ fn dispatch(
 
 fn settings(
     global: &Global,
+    verb: &Verb,
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Config, config::ConfigError> {
     let flags = Overrides {
         config: global.config.clone(),
         data: global.data.clone(),
         plugins: global.plugins.clone(),
+        listen: match verb {
+            Verb::Start { listen } => listen.clone(),
+            _ => None,
+        },
     };
     config::load(&flags, environment)
 }
@@ -181,7 +187,7 @@ fn settings(
 fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
     match verb {
         // They were done before there was a session.
-        Verb::Start | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
+        Verb::Start { .. } | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
         Verb::Enqueue(args) => enqueue::run(session, *args),
         Verb::Job(command) => job::run(session, command),
         Verb::Queue(command) => queue::run(session, command),
