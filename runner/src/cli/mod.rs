@@ -16,6 +16,7 @@ mod log;
 mod page;
 mod plugin;
 mod queue;
+mod remote;
 mod repair;
 mod rooms;
 mod session;
@@ -37,6 +38,7 @@ use clap::{CommandFactory, Parser};
 
 use args::{Cli, Global, Verb};
 use exit::{Fault, Outcome};
+use remote::Remote;
 use session::Session;
 
 use crate::{
@@ -145,6 +147,7 @@ fn dispatch(
             memory, seconds, parent, parallel,
         ));
     }
+    let remote = remote(&global, &verb, &environment)?;
     let needs_no_settings = matches!(
         &verb,
         Verb::Config(args::ConfigCommand::Check { file: Some(_) })
@@ -152,19 +155,40 @@ fn dispatch(
     );
     let config = match needs_no_settings {
         true => Config::default(),
-        false => settings(&global, &verb, environment)?,
+        false => settings(&global, &verb, &environment)?,
     };
     if let Verb::Start { .. } = verb {
         // The process's own environment: what it was started with stays.
         let read = move || settings(&global, &verb, |name| std::env::var_os(name));
         return Ok(rooms.start(config, Box::new(read))?);
     }
-    let mut session = Session::new(config, rooms, io, global.format);
+    let mut session = Session::new(config, rooms, io, global.format).at(remote);
     let done = act(&mut session, verb);
     let closed = session.close();
     let exit = done?;
     closed?;
     Ok(exit.into())
+}
+
+/// The runner that is reached over HTTP, if one is meant.
+fn remote(
+    global: &Global,
+    verb: &Verb,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Outcome<Option<Remote>> {
+    let is_local = matches!(
+        verb,
+        Verb::Start { .. }
+            | Verb::Log(_)
+            | Verb::Config(args::ConfigCommand::Check { .. } | args::ConfigCommand::Show)
+    );
+    match is_local {
+        true if global.remote.url.is_some() => Err(Fault::usage(
+            "--url names a runner elsewhere, and this command works on files of this machine",
+        )),
+        true => Ok(None),
+        false => Remote::of(&global.remote, global.data.as_ref(), environment),
+    }
 }
 
 fn settings(

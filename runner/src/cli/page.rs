@@ -19,6 +19,10 @@ directory themselves: `enqueue` without `--wait`, every verb that reads, and eve
 `enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
+With `--url` (or `SANDHOG_URL`) they speak to a runner over HTTP, wherever it is, and open no directory; `--token-file` (or
+`SANDHOG_TOKEN_FILE`, or the token itself in `SANDHOG_TOKEN`) holds what is shown there. `--data` counts before `SANDHOG_URL`. Both sides must be of the
+same version. Bounds that are not given, as for `dead purge`, are those of the settings here, not of the runner's. See [http.md](http.md).
+
 ## Exit codes
 
 | code | meaning |

@@ -7,6 +7,7 @@
 mod answer;
 mod audit;
 mod call;
+mod client;
 mod form;
 mod gate;
 mod hosts;
@@ -24,5 +25,6 @@ mod site;
 mod tests;
 mod token;
 
+pub use client::{Client, ClientError, Url};
 pub use listen::{BindError, Handle, Options, Server};
-pub use token::{Role, TokenError, Tokens, read_token};
+pub use token::{Role, TokenError, Tokens, check as check_token, read_token};

@@ -215,7 +215,7 @@ pub fn read_token(path: &Path) -> Result<String, TokenError> {
 }
 
 /// What is wrong with a token.
-pub(super) fn check(token: &str) -> Result<(), String> {
+pub fn check(token: &str) -> Result<(), String> {
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
     if !LENGTHS.contains(&token.len()) {
         let (least, most) = (LENGTHS.start(), LENGTHS.end());

@@ -1,6 +1,7 @@
 //! The runner over HTTP.
 
 mod gate;
+mod remote;
 mod resources;
 mod steering;
 
