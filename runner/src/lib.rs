@@ -8,5 +8,7 @@ pub mod config;
 pub mod disk;
 pub mod engine;
 pub mod entropy;
+mod json;
 pub mod plugin;
 pub mod store;
+pub mod web;

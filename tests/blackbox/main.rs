@@ -33,6 +33,7 @@ mod swap;
 mod syscalls;
 mod values;
 mod verbs;
+mod web;
 mod webhook;
 mod workers;
 

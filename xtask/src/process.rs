@@ -102,6 +102,7 @@ impl Sandhog {
             .arg(&self.data)
             .arg("--plugins")
             .arg(&self.plugins)
+            .args(["--listen", "off"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -104,7 +104,7 @@ impl Client {
     pub fn call(&mut self, request: &Request) -> Result<Response, CallError> {
         let outgoing = frame::encode(request)?;
         let body = self.exchange(&outgoing)?;
-        let reply: Reply = frame::decode(&body)?;
+        let reply: Reply = frame::decode_body(&body)?;
         Ok(reply?)
     }
 

@@ -47,6 +47,10 @@ pub enum ErrorCode {
     TooLarge,
     /// The bytes are no request.
     BadRequest,
+    /// Who asks is not known.
+    Unauthorized,
+    /// Who asks may not.
+    Forbidden,
 }
 
 impl ErrorCode {
@@ -68,6 +72,8 @@ impl ErrorCode {
             Self::Stopping => "stopping",
             Self::TooLarge => "too-large",
             Self::BadRequest => "bad-request",
+            Self::Unauthorized => "unauthorized",
+            Self::Forbidden => "forbidden",
         }
     }
 }

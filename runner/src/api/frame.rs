@@ -61,17 +61,31 @@ pub(super) fn check_greeting(bytes: [u8; GREETING_BYTES]) -> Result<(), FrameErr
 /// A body with its length in front.
 pub(super) fn encode(body: &impl Serialize) -> Result<Vec<u8>, FrameError> {
     let mut frame = vec![0; 4];
-    let mut serializer = rmp_serde::Serializer::new(&mut frame).with_struct_map();
+    let bytes = append(&mut frame, body)?;
+    frame[..4].copy_from_slice(&(bytes as u32).to_be_bytes());
+    Ok(frame)
+}
+
+/// A body as it stands in a frame, without its length.
+pub fn encode_body(body: &impl Serialize) -> Result<Vec<u8>, FrameError> {
+    let mut bytes = Vec::new();
+    append(&mut bytes, body)?;
+    Ok(bytes)
+}
+
+/// How many bytes the body has.
+fn append(frame: &mut Vec<u8>, body: &impl Serialize) -> Result<usize, FrameError> {
+    let before = frame.len();
+    let mut serializer = rmp_serde::Serializer::new(&mut *frame).with_struct_map();
     body.serialize(&mut serializer)
         .map_err(|error| FrameError::Body {
             why: error.to_string(),
         })?;
-    let bytes = frame.len() - 4;
+    let bytes = frame.len() - before;
     if bytes > FRAME_BYTES {
         return Err(FrameError::TooLarge { bytes });
     }
-    frame[..4].copy_from_slice(&(bytes as u32).to_be_bytes());
-    Ok(frame)
+    Ok(bytes)
 }
 
 /// A length, bounded before anything is reserved for it.
@@ -83,7 +97,8 @@ pub(super) fn check_length(bytes: [u8; 4]) -> Result<usize, FrameError> {
     Ok(bytes)
 }
 
-pub(super) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, FrameError> {
+/// Read a body.
+pub fn decode_body<T: DeserializeOwned>(body: &[u8]) -> Result<T, FrameError> {
     rmp_serde::from_slice(body).map_err(|error| FrameError::Body {
         why: error.to_string(),
     })

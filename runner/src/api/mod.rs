@@ -7,6 +7,7 @@ mod client;
 mod error;
 mod frame;
 mod handle;
+mod paging;
 mod reload;
 mod request;
 mod response;
@@ -26,8 +27,9 @@ use crate::{
 
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
-pub use frame::FRAME_BYTES;
+pub use frame::{FRAME_BYTES, FrameError, decode_body, encode_body};
 pub use handle::handle;
+pub use paging::by_name;
 pub use reload::{Difference, Reload, Reloaded};
 pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
 pub use response::{

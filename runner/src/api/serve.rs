@@ -240,7 +240,7 @@ impl Connection {
             if body.len() as u64 != bytes {
                 return Err(End::Quiet);
             }
-            let request: Request = frame::decode(&body)?;
+            let request: Request = frame::decode_body(&body)?;
             drop(body);
             let reply = handle(ctx, request).await;
             self.answer(&reply).await?;

@@ -271,7 +271,7 @@ fn garbage_ends_its_own_connection_and_no_other() {
     large.write_all(&u32::MAX.to_be_bytes()).unwrap();
     let mut answer = Vec::new();
     large.read_to_end(&mut answer).unwrap();
-    let reply: super::Reply = frame::decode(&answer[12..]).unwrap();
+    let reply: super::Reply = frame::decode_body(&answer[12..]).unwrap();
     let error = reply.unwrap_err();
     assert_eq!(error.code, ErrorCode::BadRequest);
     assert!(error.text.contains(&FRAME_BYTES.to_string()), "{error}");
@@ -286,7 +286,7 @@ fn garbage_ends_its_own_connection_and_no_other() {
     nonsense.write_all(&[0, 0, 0, 2, 0xc1, 0xc1]).unwrap();
     let mut answer = Vec::new();
     nonsense.read_to_end(&mut answer).unwrap();
-    let reply: super::Reply = frame::decode(&answer[12..]).unwrap();
+    let reply: super::Reply = frame::decode_body(&answer[12..]).unwrap();
     assert_eq!(reply.unwrap_err().code, ErrorCode::BadRequest);
 
     assert!(steady.call(&Request::Ping).is_ok());
@@ -301,7 +301,7 @@ fn another_version_is_told_so() {
     newer.write_all(&greeting).unwrap();
     let mut answer = Vec::new();
     newer.read_to_end(&mut answer).unwrap();
-    let reply: super::Reply = frame::decode(&answer[12..]).unwrap();
+    let reply: super::Reply = frame::decode_body(&answer[12..]).unwrap();
     assert!(reply.unwrap_err().text.contains("protocol 200"));
 }
 

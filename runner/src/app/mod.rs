@@ -1,5 +1,6 @@
 //! The composition root: the only place that knows every room and wires them together.
 
+mod http;
 mod init;
 mod log_report;
 mod logging;

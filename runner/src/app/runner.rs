@@ -1,12 +1,13 @@
 //! A runner: store, plugins, workers and socket, from start to stop.
 
-use std::{fs, io, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{fs, io, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
     engine_options,
+    http::{self, Http},
     logging::{self, LogLevel},
     offline::context,
     outside, registry_options,
@@ -22,7 +23,7 @@ use crate::{
     api,
     cli::ReadSettings,
     clock::SystemClock,
-    config::Config,
+    config::{self, Config},
     engine::{Engine, EngineParts, Running},
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
@@ -68,6 +69,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
     let store = open_store(config)?;
+    let http = http::bind(config).await?;
     let Some(registry) = start_registry(config, &mut signals).await? else {
         store.close().await.context("cannot close the store")?;
         tracing::info!("stopped before anything ran");
@@ -96,24 +98,12 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     ctx.crons = Arc::clone(&followers.crons);
     let reloader = Reloader::new(read, followers);
     ctx.reload = Some(reloader.clone());
+    let http = http.map(|bound| bound.serve(&ctx));
     let serving = tokio::spawn(server.run(ctx));
-    tell_ready(config, &registry.catalog());
+    let address = http.as_ref().map(Http::address);
+    tell_ready(config, &registry.catalog(), address);
 
-    let broken = tokio::select! {
-        signal = stop_signal(&mut signals, &engine, &reloader) => {
-            let grace = in_force.now().runner.shutdown_grace;
-            tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
-            None
-        }
-        cause = store.poisoned() => {
-            tracing::error!(%cause, "the store takes nothing more: stopping");
-            Some(format!("the store failed: {cause}"))
-        }
-        () = engine.worker_lost() => {
-            tracing::error!("a worker thread broke: stopping");
-            Some("a worker thread broke: its log has the panic".to_owned())
-        }
-    };
+    let broken = broken(&store, &engine, &mut signals, &reloader, &in_force).await;
     // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
     let grace = match broken {
         None => in_force.now().runner.shutdown_grace,
@@ -126,6 +116,9 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     engine.stop(grace, hurry).await;
     socket.stop();
     serving.await.context("the socket's task broke")?;
+    if let Some(http) = http {
+        http.stop().await?;
+    }
     let closed = store.close().await;
     if let Some(cause) = broken {
         anyhow::bail!(cause);
@@ -133,6 +126,31 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Resolves when the runner is to stop: what broke, if something did.
+async fn broken(
+    store: &Wal,
+    engine: &Engine,
+    signals: &mut StopSignals,
+    reloader: &Reloader,
+    in_force: &InForce,
+) -> Option<String> {
+    tokio::select! {
+        signal = stop_signal(signals, engine, reloader) => {
+            let grace = in_force.now().runner.shutdown_grace;
+            tracing::info!(%signal, ?grace, "stopping: no new jobs are claimed");
+            None
+        }
+        cause = store.poisoned() => {
+            tracing::error!(%cause, "the store takes nothing more: stopping");
+            Some(format!("the store failed: {cause}"))
+        }
+        () = engine.worker_lost() => {
+            tracing::error!("a worker thread broke: stopping");
+            Some("a worker thread broke: its log has the panic".to_owned())
+        }
+    }
 }
 
 /// What asks for a stop: a signal, or someone at the socket. Meanwhile a `SIGTSTP` has the workers claim
@@ -158,7 +176,7 @@ async fn stop_signal(
     }
 }
 
-fn tell_ready(config: &Config, catalog: &Catalog) {
+fn tell_ready(config: &Config, catalog: &Catalog, http: Option<SocketAddr>) {
     tracing::info!(
         data = %config.runner.data.display(),
         plugins = %config.runner.plugins.display(),
@@ -166,6 +184,7 @@ fn tell_ready(config: &Config, catalog: &Catalog) {
         workers = config.runner.workers,
         slots = config.runner.slots,
         pid = std::process::id(),
+        http = %config::Listen(http),
         "ready"
     );
     if catalog.plugins.is_empty() {

@@ -7,8 +7,8 @@ use sandhog_model::JobId;
 
 use super::{
     cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, job::JobCommand,
-    limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand, session::Format,
-    unique::UniqueCommand,
+    limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand, remote::RemoteArgs,
+    session::Format, unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -48,12 +48,18 @@ pub(super) struct Global {
         value_name = "FORMAT"
     )]
     pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) remote: RemoteArgs,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
     /// Run jobs until told to stop
-    Start,
+    Start {
+        /// Where to be reached over HTTP, or "off" [default: 127.0.0.1:7263; env: SANDHOG_LISTEN]
+        #[arg(long, value_name = "ADDRESS")]
+        listen: Option<String>,
+    },
     /// Hand in a job, or many
     Enqueue(Box<EnqueueArgs>),
     /// Look at jobs, and change them

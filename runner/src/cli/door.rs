@@ -11,11 +11,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     exit::{Exit, Fault, Outcome},
+    remote::Remote,
     rooms::{OpenError, Rooms},
 };
 use crate::{
     api::{Client, ConnectError, Ctx, Request, Response, handle},
     config::Config,
+    web,
 };
 
 /// After this long a person hears whom the command waits for.
@@ -49,6 +51,8 @@ enum Without {
 
 pub(super) enum Door {
     Runner(Client),
+    /// A runner that is reached over HTTP.
+    Far(Box<web::Client>),
     // Boxed with its runtime: futures of the store may need one.
     Directory(Box<(Ctx, Runtime)>),
 }
@@ -86,6 +90,16 @@ impl Door {
             }
             thread::sleep(LOOK_AGAIN);
         }
+    }
+
+    /// The runner that is reached over HTTP; there is no directory to open in its place.
+    pub(super) fn far(
+        remote: &Remote,
+        config: &Config,
+        tell: &mut dyn FnMut(&str),
+    ) -> Outcome<Self> {
+        let client = remote.connect(config.ca_file.as_ref(), tell)?;
+        Ok(Self::Far(Box::new(client)))
     }
 
     /// Nobody listens: the directory itself, if that is enough and free.
@@ -128,12 +142,13 @@ impl Door {
     }
 
     pub(super) fn is_runner(&self) -> bool {
-        matches!(self, Self::Runner(_))
+        matches!(self, Self::Runner(_) | Self::Far(_))
     }
 
     pub(super) fn call(&mut self, request: Request) -> Outcome<Response> {
         match self {
             Self::Runner(client) => Ok(client.call(&request)?),
+            Self::Far(client) => Ok(client.call(&request)?),
             Self::Directory(inner) => {
                 let (ctx, runtime) = &**inner;
                 Ok(runtime.block_on(handle(ctx, request))?)

@@ -5,6 +5,7 @@ use std::{fmt, io, process::ExitCode};
 use crate::{
     api::{ApiError, CallError, ErrorCode},
     config::ConfigError,
+    web::ClientError,
 };
 
 /// The exit codes, as `--help` and `docs/cli.md` have them.
@@ -50,7 +51,9 @@ impl Exit {
             | ErrorCode::Full
             | ErrorCode::Busy
             | ErrorCode::Poisoned
-            | ErrorCode::Damaged => Self::Failed,
+            | ErrorCode::Damaged
+            | ErrorCode::Unauthorized
+            | ErrorCode::Forbidden => Self::Failed,
         }
     }
 }
@@ -92,6 +95,9 @@ impl Fault {
     pub(super) fn code(&self) -> Option<ErrorCode> {
         let error = self.error.as_ref()?;
         if let Some(error) = error.downcast_ref::<ApiError>() {
+            return Some(error.code);
+        }
+        if let Some(ClientError::Refused(error)) = error.downcast_ref() {
             return Some(error.code);
         }
         match error.downcast_ref::<CallError>()? {
@@ -147,6 +153,18 @@ impl From<CallError> for Fault {
             CallError::Refused(error) => error.into(),
             CallError::Gone { .. } => Self::new(Exit::NoRunner, error),
             CallError::Frame(_) => Self::new(Exit::Failed, error),
+        }
+    }
+}
+
+impl From<ClientError> for Fault {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Refused(error) => error.into(),
+            ClientError::Unreachable { .. } | ClientError::Gone { .. } => {
+                Self::new(Exit::NoRunner, error)
+            }
+            ClientError::Frame(_) | ClientError::Unable(_) => Self::new(Exit::Failed, error),
         }
     }
 }

@@ -6,7 +6,7 @@ mod bulk;
 use std::fmt::Write as _;
 
 use sandhog_model::{Asked, Attempt, Failure, JobId, Link, LogLevel, LogLine, State, Terms};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     args::Paging,
@@ -316,14 +316,7 @@ pub(super) fn log_line(line: &LogLine) -> String {
 fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<u32>) -> Outcome<()> {
     let logs = ask!(session, Request::Logs { id, attempt }, Logs);
     if session.is_json() {
-        let lines: Value = logs.lines.iter().map(shapes::log_line).collect();
-        return session.json(&json!({
-            "id": logs.id,
-            "attempt": logs.attempt,
-            "running": logs.running,
-            "lines": lines,
-            "dropped_lines": logs.dropped,
-        }));
+        return session.json(&shapes::logs(&logs));
     }
     for line in &logs.lines {
         session.say(&log_line(line))?;

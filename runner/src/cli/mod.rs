@@ -2,7 +2,6 @@
 //! room that prints.
 
 mod args;
-mod base64;
 mod cron;
 mod dead;
 mod door;
@@ -17,11 +16,11 @@ mod log;
 mod page;
 mod plugin;
 mod queue;
+mod remote;
 mod repair;
 mod rooms;
 mod session;
 mod settings;
-mod shapes;
 mod stats;
 mod text;
 mod unique;
@@ -39,9 +38,13 @@ use clap::{CommandFactory, Parser};
 
 use args::{Cli, Global, Verb};
 use exit::{Fault, Outcome};
+use remote::Remote;
 use session::Session;
 
-use crate::config::{self, Config, Overrides};
+use crate::{
+    config::{self, Config, Overrides},
+    json::{base64, shapes},
+};
 
 pub use exit::Exit;
 pub use rooms::{
@@ -144,6 +147,7 @@ fn dispatch(
             memory, seconds, parent, parallel,
         ));
     }
+    let remote = remote(&global, &verb, &environment)?;
     let needs_no_settings = matches!(
         &verb,
         Verb::Config(args::ConfigCommand::Check { file: Some(_) })
@@ -151,14 +155,14 @@ fn dispatch(
     );
     let config = match needs_no_settings {
         true => Config::default(),
-        false => settings(&global, environment)?,
+        false => settings(&global, &verb, &environment)?,
     };
-    if let Verb::Start = verb {
+    if let Verb::Start { .. } = verb {
         // The process's own environment: what it was started with stays.
-        let read = move || settings(&global, |name| std::env::var_os(name));
+        let read = move || settings(&global, &verb, |name| std::env::var_os(name));
         return Ok(rooms.start(config, Box::new(read))?);
     }
-    let mut session = Session::new(config, rooms, io, global.format);
+    let mut session = Session::new(config, rooms, io, global.format).at(remote);
     let done = act(&mut session, verb);
     let closed = session.close();
     let exit = done?;
@@ -166,14 +170,40 @@ fn dispatch(
     Ok(exit.into())
 }
 
+/// The runner that is reached over HTTP, if one is meant.
+fn remote(
+    global: &Global,
+    verb: &Verb,
+    environment: impl Fn(&str) -> Option<OsString>,
+) -> Outcome<Option<Remote>> {
+    let is_local = matches!(
+        verb,
+        Verb::Start { .. }
+            | Verb::Log(_)
+            | Verb::Config(args::ConfigCommand::Check { .. } | args::ConfigCommand::Show)
+    );
+    match is_local {
+        true if global.remote.url.is_some() => Err(Fault::usage(
+            "--url names a runner elsewhere, and this command works on files of this machine",
+        )),
+        true => Ok(None),
+        false => Remote::of(&global.remote, global.data.as_ref(), environment),
+    }
+}
+
 fn settings(
     global: &Global,
+    verb: &Verb,
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Config, config::ConfigError> {
     let flags = Overrides {
         config: global.config.clone(),
         data: global.data.clone(),
         plugins: global.plugins.clone(),
+        listen: match verb {
+            Verb::Start { listen } => listen.clone(),
+            _ => None,
+        },
     };
     config::load(&flags, environment)
 }
@@ -181,7 +211,7 @@ fn settings(
 fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
     match verb {
         // They were done before there was a session.
-        Verb::Start | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
+        Verb::Start { .. } | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
         Verb::Enqueue(args) => enqueue::run(session, *args),
         Verb::Job(command) => job::run(session, command),
         Verb::Queue(command) => queue::run(session, command),

@@ -19,6 +19,10 @@ directory themselves: `enqueue` without `--wait`, every verb that reads, and eve
 `enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
+With `--url` (or `SANDHOG_URL`) they speak to a runner over HTTP, wherever it is, and open no directory; `--token-file` (or
+`SANDHOG_TOKEN_FILE`, or the token itself in `SANDHOG_TOKEN`) holds what is shown there. `--data` counts before `SANDHOG_URL`. Both sides must be of the
+same version. Bounds that are not given, as for `dead purge`, are those of the settings here, not of the runner's. See [http.md](http.md).
+
 ## Exit codes
 
 | code | meaning |
@@ -42,13 +46,13 @@ retry_for_ms, group, tags, unique, idempotency_key, then, attempts, losses, reas
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
-died_at, failure, digest, bytes, unreadable`, where `id` is a place such as `@7168` and `unreadable` says why when the letter cannot be
+died_at, failure, digest, bytes, token, unreadable`, where `id` is a place such as `@7168` and `unreadable` says why when the letter cannot be
 read; in `dead show` also `priority, parent, attempts, losses` and what the job was enqueued with. `dead ls --count` gives `{count}`,
 `--dry-run` `{count, first}`, `dead import` `{imported, known, wrong, dry_run}`, `dead purge` `{count, letters, dry_run}`. The lines of
 `dead export` are in [dead-letters.md](dead-letters.md).
 
-`payload` and `result` hold JSON as it is and text as a string; any other bytes are in `payload_base64` and
-`result_base64`. Shapes only ever gain fields.
+`payload` and `result` hold JSON as it is and text as a string; any other bytes, and JSON that would not come back the same (a number
+that no 64 bits hold, a key twice), are in `payload_base64` and `result_base64`. Shapes only ever gain fields.
 
 `enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer.
 

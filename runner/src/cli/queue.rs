@@ -13,7 +13,7 @@ use super::{
     who::this_user,
 };
 use crate::{
-    api::{QueueView, Request, Response},
+    api::{QueueView, Request, Response, by_name},
     store::{QueueRow, Steer},
 };
 
@@ -86,16 +86,12 @@ pub(super) fn page(
     paging: &Paging,
     is_meant: impl Fn(&QueueView) -> bool,
 ) -> Outcome<(Vec<QueueView>, Option<String>)> {
-    let from = match &paging.cursor {
-        // Queues come by name, so the name where the next page starts is the cursor.
-        Some(cursor) if cursor.is_empty() => return Err(Fault::usage("an empty cursor")),
-        cursor => cursor.clone().unwrap_or_default(),
-    };
+    if paging.cursor.as_ref().is_some_and(String::is_empty) {
+        return Err(Fault::usage("an empty cursor"));
+    }
     let mut queues = ask!(session, Request::Queues, Queues);
-    queues.retain(|queue| queue.row.queue >= from && is_meant(queue));
-    let rest = queues.split_off(queues.len().min(usize::from(paging.limit)));
-    let next = rest.into_iter().next().map(|queue| queue.row.queue);
-    Ok((queues, next))
+    queues.retain(is_meant);
+    Ok(by_name(queues, |queue| &queue.row.queue, &paging.request()))
 }
 
 /// How many jobs of a queue run, and wait.

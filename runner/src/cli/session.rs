@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{
     door::{Door, Need},
     exit::Outcome,
+    remote::Remote,
     rooms::Rooms,
     text,
 };
@@ -48,6 +49,7 @@ pub(super) struct Session<'a, 'io> {
     pub(super) rooms: &'a dyn Rooms,
     pub(super) io: &'a mut Io<'io>,
     pub(super) format: Format,
+    remote: Option<Remote>,
     door: Option<Door>,
 }
 
@@ -63,8 +65,15 @@ impl<'a, 'io> Session<'a, 'io> {
             rooms,
             io,
             format,
+            remote: None,
             door: None,
         }
+    }
+
+    /// The same on a runner that is reached over HTTP.
+    pub(super) fn at(mut self, remote: Option<Remote>) -> Self {
+        self.remote = remote;
+        self
     }
 
     /// The door, opened at the first call.
@@ -77,7 +86,10 @@ impl<'a, 'io> Session<'a, 'io> {
                     // Nothing can be done for someone who closed their standard error.
                     let _ = writeln!(err, "{text}");
                 };
-                Door::open(&self.config, self.rooms, need, &mut tell)?
+                match &self.remote {
+                    Some(remote) => Door::far(remote, &self.config, &mut tell)?,
+                    None => Door::open(&self.config, self.rooms, need, &mut tell)?,
+                }
             }
         };
         Ok(self.door.insert(door))

@@ -1,7 +1,5 @@
 //! `sandhog stats`.
 
-use serde_json::json;
-
 use super::{
     exit::{Exit, Outcome},
     session::{Session, ask},
@@ -16,13 +14,7 @@ use crate::{
 pub(super) fn run(session: &mut Session<'_, '_>) -> Outcome<Exit> {
     let stats = ask!(session, Request::Stats, Stats);
     if session.is_json() {
-        let mut store = json!(stats.store);
-        store["jobs"] = shapes::counts(&stats.store.jobs);
-        session.json(&json!({
-            "version": stats.version,
-            "store": store,
-            "runner": stats.runner,
-        }))?;
+        session.json(&shapes::stats(&stats))?;
     } else {
         session.say(&shown(&stats))?;
     }

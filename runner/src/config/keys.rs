@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{
     Config, KindSettings,
     capabilities::CAPABILITY_KEYS,
+    http::HTTP,
     queue::ORDER,
     reload::Reload,
     value::{Form, Setting, Value},
@@ -288,6 +289,7 @@ pub(super) const TABLES: &[Table] = &[
         reload: Reload::AllBut(&["ca_file"]),
         keys: CAPABILITY_KEYS,
     },
+    HTTP,
     Table {
         name: "log",
         says: "The runner's own log, on standard error.",

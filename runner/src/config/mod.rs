@@ -6,7 +6,10 @@ mod capabilities;
 mod cron;
 mod difference;
 mod error;
+mod http;
+mod item;
 mod keys;
+mod near;
 mod page;
 mod queue;
 mod read;
@@ -23,6 +26,7 @@ pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
 pub use difference::differences;
 pub use error::{ConfigError, Refusal};
+pub use http::{Hidden, HttpSettings, Listen};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};
 pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
@@ -58,6 +62,8 @@ pub struct Config {
     pub plugin: BTreeMap<String, Ceiling>,
     /// `[secrets.NAME]`, by name.
     pub secrets: BTreeMap<String, SecretSettings>,
+    /// `[http]`.
+    pub http: HttpSettings,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -266,6 +272,7 @@ impl Default for Config {
             ca_file: None,
             plugin: BTreeMap::new(),
             secrets: BTreeMap::new(),
+            http: HttpSettings::default(),
             log: LogSettings {
                 format: LogFormat::Text,
                 level: "info".into(),

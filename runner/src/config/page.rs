@@ -53,8 +53,8 @@ fn section<S>(text: &mut String, name: &str, keys: &[Key<S>], settings: &S) {
 const HEAD: &str = "# Configuration
 
 Sandhog reads `sandhog.toml` from the current directory when it is there, or the file that `--config` or
-`SANDHOG_CONFIG` names. After the file come the environment (`SANDHOG_DATA`, `SANDHOG_PLUGINS`), then flags
-(`--data`, `--plugins`); the later wins. No key is required. An unknown key, a wrong type and a value out of its range
+`SANDHOG_CONFIG` names. After the file come the environment (`SANDHOG_DATA`, `SANDHOG_PLUGINS`, `SANDHOG_LISTEN`,
+`SANDHOG_HTTP_TOKEN_FILE`), then flags (`--data`, `--plugins`, `--listen`); the later wins. No key is required. An unknown key, a wrong type and a value out of its range
 are refused with file, line, key and what is allowed; `sandhog config check [FILE]` says so without starting
 anything, and `sandhog config show` prints the settings in force.
 

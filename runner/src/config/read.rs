@@ -17,7 +17,9 @@ use super::{
     Config, ConfigError, Refusal,
     capabilities::{PLUGINS, SECRETS},
     cron::{CRON, CronSettings},
+    http,
     keys::{KIND, Key, Named, TABLES},
+    near::unknown,
     queue::QUEUE,
     value::{Form, Value, is_name, quote},
 };
@@ -37,6 +39,8 @@ pub struct Overrides {
     pub data: Option<PathBuf>,
     /// `--plugins`.
     pub plugins: Option<PathBuf>,
+    /// `--listen`.
+    pub listen: Option<String>,
 }
 
 /// Read the settings. `environment` looks a variable up.
@@ -69,10 +73,12 @@ pub fn load(
             *field = path;
         }
     }
+    http::overrides(&mut config.http, flags.listen.as_deref(), &environment)?;
     Ok(config)
 }
 
-fn variable(
+/// A variable with a path.
+pub(super) fn variable(
     environment: &impl Fn(&str) -> Option<OsString>,
     name: &str,
 ) -> Result<Option<PathBuf>, ConfigError> {
@@ -106,6 +112,7 @@ fn read(path: &Path) -> Result<Config, ConfigError> {
     for field in [&mut config.runner.data, &mut config.runner.plugins]
         .into_iter()
         .chain(&mut config.ca_file)
+        .chain(&mut config.http.token_file)
         .chain(secrets)
     {
         if field.is_relative() {
@@ -355,45 +362,4 @@ fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> {
         }
         other => Err(format!("is of type {}", other.type_str())),
     }
-}
-
-fn unknown(
-    what: &str,
-    shown: &str,
-    name: &str,
-    known: impl Iterator<Item = &'static str> + Clone,
-) -> String {
-    let near = known
-        .clone()
-        .map(|one| (distance(one, name), one))
-        .min()
-        .filter(|(steps, one)| *steps <= 2.min(one.len() / 2));
-    match near {
-        Some((_, one)) => format!("unknown {what} {shown}: did you mean `{one}`?"),
-        None => {
-            let all: Vec<&str> = known.collect();
-            format!("unknown {what} {shown}: known are {}", all.join(", "))
-        }
-    }
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours between two words.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut rows = vec![vec![0; other.len() + 1]; one.len() + 1];
-    for i in 0..=one.len() {
-        for j in 0..=other.len() {
-            if i == 0 || j == 0 {
-                rows[i][j] = i + j;
-                continue;
-            }
-            let replace = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
-            let mut least = replace.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = least;
-        }
-    }
-    rows[one.len()][other.len()]
 }

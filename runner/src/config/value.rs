@@ -1,16 +1,12 @@
 //! The forms a value can take, how it is read from text, and how it is shown.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use sandhog_cron::{Schedule, Zone};
 use sandhog_model::{Backoff, Rate};
 
-use super::{Durability, Keep, LogFormat};
+pub(super) use super::item::Item;
+use super::{Durability, Keep, Listen, LogFormat};
 use crate::plugin::{Network, OriginPattern, exact_bytes, parse_size};
 
 /// What keeps a thing without an end.
@@ -67,51 +63,13 @@ pub(super) enum Form {
     },
     Cron,
     Zone,
+    /// An address to listen on, or none.
+    Listen,
     Backoff,
     Rate,
     Pairs,
     List(Item),
     Flag,
-}
-
-/// What a list is made of.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Item {
-    Origin,
-    Network,
-    /// An absolute path.
-    Folder,
-    /// A name, or `*` for every one.
-    Name,
-    /// The name of a queue.
-    Queue,
-}
-
-impl Item {
-    fn allowed(self) -> &'static str {
-        match self {
-            Self::Origin => {
-                "a list of origins, such as [\"https://api.example.com\", \"https://*.example.com\"]"
-            }
-            Self::Network => "a list of networks, such as [\"10.0.0.0/8\", \"127.0.0.1\"]",
-            Self::Folder => "a list of absolute paths",
-            Self::Name => "a list of names, or [\"*\"] for all",
-            Self::Queue => "a list of queues, such as [\"critical\", \"default\"]",
-        }
-    }
-
-    /// What is wrong with one of them.
-    pub(super) fn check(self, text: &str) -> Result<(), String> {
-        match self {
-            Self::Origin => text.parse::<OriginPattern>().map(drop),
-            Self::Network => text.parse::<Network>().map(drop),
-            Self::Folder if Path::new(text).is_absolute() => Ok(()),
-            Self::Folder => Err(format!("{text:?} is no absolute path")),
-            Self::Name if text == "*" || is_name(text) => Ok(()),
-            Self::Queue if is_name(text) => Ok(()),
-            Self::Name | Self::Queue => Err(format!("{text:?} is no name")),
-        }
-    }
 }
 
 impl Form {
@@ -147,6 +105,9 @@ impl Form {
             Self::Cron => "a cron expression in quotes, such as \"30 2 * * MON-FRI\"".into(),
             Self::Zone => {
                 "the name of a zone of the IANA database in quotes, such as \"Europe/Paris\"".into()
+            }
+            Self::Listen => {
+                "an address with its port in quotes, such as \"127.0.0.1:7263\", or \"off\"".into()
             }
             Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
             Self::Rate => {
@@ -191,6 +152,9 @@ impl Form {
             Self::Zone => Zone::named(text)
                 .map(|zone| Value::Word(zone.name().into()))
                 .map_err(|why| format!("is refused: {why}")),
+            Self::Listen => text
+                .parse::<Listen>()
+                .map(|listen| Value::Word(listen.to_string())),
             Self::Backoff => text
                 .parse()
                 .map(Value::Backoff)
@@ -228,6 +192,7 @@ impl Form {
             | Self::Text { .. }
             | Self::Cron
             | Self::Zone
+            | Self::Listen
             | Self::Backoff
             | Self::Rate
             | Self::Pairs

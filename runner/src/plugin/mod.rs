@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
 pub use bytes::{exact_bytes, parse_size};
+pub(crate) use capabilities::client_tls;
 pub use capabilities::{
     Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, Outside, SecretRule,
     SecretSource, grants_as_toml, parse_grants,

@@ -23,6 +23,7 @@ const QUICK: &str = "[kind.flaky]\nbackoff = \"fixed 20ms\"\n";
 pub struct Home {
     program: PathBuf,
     folder: TempDir,
+    listen: &'static str,
 }
 
 /// A built sample plugin.
@@ -68,6 +69,8 @@ impl Home {
         let home = Self {
             program: std::env::var_os("SANDHOG_BIN").map_or_else(|| program.into(), PathBuf::from),
             folder,
+            // Many runners are up at a time.
+            listen: "off",
         };
         fs::create_dir(home.plugins()).expect("the plugin folder can be made");
         home.write_config(QUICK);
@@ -83,6 +86,13 @@ impl Home {
             home.install(name);
         }
         home
+    }
+
+    /// The same, with runners that are reached over HTTP at an address of their own.
+    #[must_use]
+    pub fn over_http(mut self) -> Self {
+        self.listen = "127.0.0.1:0";
+        self
     }
 
     /// Lays a component into the plugin folder, by a temporary name and a rename.
@@ -160,6 +170,7 @@ impl Home {
             .env("SANDHOG_DATA", self.data())
             .env("SANDHOG_PLUGINS", self.plugins())
             .env("SANDHOG_CONFIG", self.config())
+            .env("SANDHOG_LISTEN", self.listen)
             .current_dir(self.folder.path())
             .stdin(Stdio::null());
         command

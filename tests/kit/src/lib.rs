@@ -6,6 +6,7 @@ pub mod component;
 pub mod hand_made;
 mod home;
 pub mod hostile;
+pub mod http;
 mod inputs;
 mod ledger;
 mod picture;
@@ -16,6 +17,7 @@ mod when;
 
 pub use answer::Answer;
 pub use home::{Home, guest, plugin};
+pub use http::{Http, Reply};
 pub use inputs::{Photo, own, photos, shared_table, workspace};
 pub use ledger::Ledger;
 pub use picture::size_of_png;

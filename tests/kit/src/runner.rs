@@ -2,6 +2,7 @@
 
 use std::{
     fs::{self, OpenOptions},
+    net::SocketAddr,
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus},
@@ -73,6 +74,27 @@ impl Runner {
     pub fn said(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Where it is reached over HTTP, as the line says with which it was ready.
+    ///
+    /// # Panics
+    ///
+    /// When it is not within a minute, or is not reached over HTTP.
+    #[track_caller]
+    #[must_use]
+    pub fn http(&self) -> SocketAddr {
+        wait::until("the runner to be ready", START, || {
+            let said = self.said();
+            let line = said
+                .lines()
+                .rev()
+                .find(|line| line.contains("ready") && line.contains("http"))?;
+            let (_, after) = line.split_once("http")?;
+            let after = after.trim_start_matches(['=', '"', ':']);
+            let end = after.find([' ', '"', ',', '}']).unwrap_or(after.len());
+            after[..end].parse().ok()
+        })
     }
 
     /// How it ended, if it did.

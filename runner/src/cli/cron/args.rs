@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use sandhog_model::UnixMs;
 
-use crate::cli::when;
+use crate::{cli::when, json::cron as shapes};
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum CronCommand {
@@ -112,14 +112,7 @@ impl Add {
             ("catch_up_window", self.catch_up_window.as_ref()),
             ("jitter", self.jitter.as_ref()),
         ];
-        let mut entry = toml::Table::new();
-        for (key, text) in texts {
-            entry.extend(text.map(|text| (key.to_owned(), text.clone().into())));
-        }
-        let priority = self
-            .priority
-            .map(|priority| ("priority".to_owned(), priority.into()));
-        entry.extend(priority);
-        format!("\n{entry}")
+        let texts = texts.map(|(key, text)| (key, text.cloned()));
+        shapes::table(texts, self.priority)
     }
 }

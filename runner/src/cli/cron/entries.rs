@@ -25,14 +25,12 @@ pub(super) fn list(session: &mut Session<'_, '_>) -> Outcome<Exit> {
 
 pub(super) fn act(session: &mut Session<'_, '_>, name: String, act: CronAct) -> Outcome<Exit> {
     let shown = text::plain(&name).into_owned();
-    let ActedOnCron { view, job } = *ask!(session, Request::ActOnCron { name, act }, ActedOnCron);
+    let acted = ask!(session, Request::ActOnCron { name, act }, ActedOnCron);
     if session.is_json() {
-        session.json(&serde_json::json!({
-            "job": job,
-            "schedule": view.as_ref().map(shapes::entry),
-        }))?;
+        session.json(&shapes::acted(&acted))?;
         return Ok(Exit::Done);
     }
+    let ActedOnCron { view, job } = *acted;
     let said = match (job, &view) {
         (Some(job), _) => job.text(),
         (None, None) => format!("{shown}: taken away"),

@@ -3,14 +3,13 @@
 mod args;
 mod entries;
 mod next;
-mod shapes;
 
 use super::{
     exit::{Exit, Outcome},
     session::Session,
     who::this_user,
 };
-use crate::api::CronAct;
+use crate::{api::CronAct, json::cron as shapes};
 
 pub(super) use args::CronCommand;
 

@@ -4,9 +4,7 @@ mod args;
 mod bulk;
 mod export;
 mod import;
-mod ndjson;
 mod purge;
-mod shapes;
 mod show;
 
 use super::{
@@ -17,6 +15,7 @@ use super::{
 };
 use crate::{
     api::Request,
+    json::{dead as shapes, letter as ndjson},
     store::{DeadFilter, DeadRow, PageRequest},
 };
 

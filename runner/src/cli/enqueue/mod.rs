@@ -2,7 +2,6 @@
 
 mod bulk;
 mod chain;
-mod ndjson;
 mod payload;
 mod terms;
 mod wait;
@@ -18,7 +17,10 @@ use super::{
     session::{Session, wall},
     shapes, text, when,
 };
-use crate::api::{Enqueued, Request, Response};
+use crate::{
+    api::{Enqueued, Request, Response},
+    json::new_job as ndjson,
+};
 use terms::Terms;
 
 pub(super) use payload::{Given, by_ending, read_payload};

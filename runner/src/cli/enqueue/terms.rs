@@ -8,7 +8,10 @@ use sandhog_model::{
 };
 
 use super::chain;
-use crate::cli::{exit::Fault, exit::Outcome, session::wall, when};
+use crate::{
+    cli::{exit::Fault, exit::Outcome, session::wall, when},
+    json::new_job::scope_of,
+};
 
 /// What a job says beside its payload. With --bulk these hold for lines that do not say it.
 #[derive(Debug, Args)]
@@ -138,14 +141,5 @@ impl Unique {
             scope: self.unique_while.unwrap_or(scope_of(on_conflict)),
             on_conflict,
         }))
-    }
-}
-
-/// The states in which a unique job stands in the way of others when it does not say: one that runs
-/// cannot be replaced or put off.
-pub(super) fn scope_of(on_conflict: OnConflict) -> Scope {
-    match on_conflict {
-        OnConflict::Reject | OnConflict::Keep => Scope::UNFINISHED,
-        OnConflict::Replace | OnConflict::Debounce => Scope::WAITING.and(Scope::RETRYABLE),
     }
 }

@@ -23,6 +23,7 @@ pub use grants::{
     Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, SecretRule, SecretSource,
     as_toml as grants_as_toml, parse as parse_grants,
 };
+pub(crate) use http::client_tls;
 pub use outside::Outside;
 
 use super::sandbox::{bindings::sandhog::job::types, state::State};

@@ -27,6 +27,7 @@ use body::{LetGo, Off};
 pub(crate) use client::Client;
 use client::Outgoing;
 use fault::Fault;
+pub(crate) use tls::settings as client_tls;
 
 use super::{
     denial,

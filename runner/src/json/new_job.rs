@@ -1,4 +1,4 @@
-//! One line of a bulk file: a JSON object that says a job.
+//! A job someone wishes, as a JSON object: a line of a bulk file, or the body of a request.
 
 use sandhog_model::{NewJob, NewUnique, OnConflict, Scope, UniqueBy, UnixMs};
 use serde::{
@@ -7,8 +7,7 @@ use serde::{
 };
 use serde_json::{Deserializer, value::Map};
 
-use super::{chain, terms::scope_of};
-use crate::cli::{base64, when};
+use super::{base64, chain, when};
 
 /// The fields a line may have.
 const FIELDS: [&str; 21] = [
@@ -37,7 +36,7 @@ const FIELDS: [&str; 21] = [
 
 /// Why a line is no job.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum LineError {
+pub(crate) enum LineError {
     /// It is no JSON object.
     #[error("is no JSON object: {why}")]
     NotAnObject {
@@ -55,12 +54,12 @@ pub(super) enum LineError {
 }
 
 /// Read a line. What it leaves out is as in `pattern`; `now` is what `in` counts from.
-pub(super) fn parse(line: &str, pattern: &NewJob, now: UnixMs) -> Result<NewJob, LineError> {
+pub(crate) fn parse(line: &str, pattern: &NewJob, now: UnixMs) -> Result<NewJob, LineError> {
     read(line, pattern, now).map(|(job, _)| job)
 }
 
 /// The same, with the fields that it says.
-pub(super) fn read(
+pub(crate) fn read(
     line: &str,
     pattern: &NewJob,
     now: UnixMs,
@@ -187,13 +186,22 @@ fn unique(raw: &str) -> Result<NewUnique, String> {
     })
 }
 
+/// The states in which a unique job stands in the way of others when it does not say: one that runs
+/// cannot be replaced or put off.
+pub(crate) fn scope_of(on_conflict: OnConflict) -> Scope {
+    match on_conflict {
+        OnConflict::Reject | OnConflict::Keep => Scope::UNFINISHED,
+        OnConflict::Replace | OnConflict::Debounce => Scope::WAITING.and(Scope::RETRYABLE),
+    }
+}
+
 fn payload(job: &mut NewJob, bytes: Vec<u8>, content_type: &str) {
     job.payload = bytes;
     // A content type that the line says itself wins, wherever in the line it stands.
     job.content_type.get_or_insert_with(|| content_type.into());
 }
 
-pub(super) fn value<T: DeserializeOwned>(raw: &str) -> Result<T, String> {
+pub(crate) fn value<T: DeserializeOwned>(raw: &str) -> Result<T, String> {
     serde_json::from_str(raw).map_err(|error| {
         let text = error.to_string();
         // The position is one within the value, which helps nobody.
@@ -251,7 +259,7 @@ fn members(line: &str) -> Result<Vec<(String, &str)>, LineError> {
 }
 
 /// The elements of a list, each as it stands there.
-pub(super) fn elements(raw: &str) -> Result<Vec<&str>, String> {
+pub(crate) fn elements(raw: &str) -> Result<Vec<&str>, String> {
     // First as a whole, so that what follows walks over sound JSON.
     let all: Vec<IgnoredAny> = serde_json::from_str(raw).map_err(|why| why.to_string())?;
     let mut at = next(raw, 0) + 1;

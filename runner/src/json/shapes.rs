@@ -1,18 +1,21 @@
-//! The JSON of `-o json`. A shape only ever gains fields.
+//! Jobs, queues and plugins as JSON. A shape only ever gains fields.
 
 use sandhog_model::{
-    Attempt, Cancellation, Failure, Job, JobId, Link, LogLine, Output, QueueLimits, Rate, Terms,
+    Attempt, Cancellation, Failure, Job, JobId, Link, LogLine, Output, QueueLimits, QueueMode,
+    Rate, Terms,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{base64, when::rfc3339};
+use super::{base64, sound, when::rfc3339};
 use crate::{
+    api::{AttemptLogs, Stats},
     plugin::{Catalog, Held, Plugin, PluginView, Problem},
     store::{FailureRow, JobRow, JobView, QueueRow, UniqueRow},
 };
 
 /// A job in a list. A job on its own has these fields and more.
-pub(super) fn job_row(row: &JobRow) -> Value {
+pub(crate) fn job_row(row: &JobRow) -> Value {
     json!({
         "id": row.id,
         "kind": row.kind,
@@ -28,12 +31,12 @@ pub(super) fn job_row(row: &JobRow) -> Value {
     })
 }
 
-pub(super) fn failure_row(failure: &FailureRow) -> Value {
+pub(crate) fn failure_row(failure: &FailureRow) -> Value {
     json!({ "kind": failure.kind, "cause": failure.cause, "hint": failure.hint })
 }
 
 /// A failure with all that is known of it.
-pub(super) fn failure(failure: &Failure) -> Value {
+pub(crate) fn failure(failure: &Failure) -> Value {
     json!({
         "kind": failure.kind,
         "cause": failure.cause,
@@ -46,7 +49,7 @@ pub(super) fn failure(failure: &Failure) -> Value {
 }
 
 /// A job on its own.
-pub(super) fn job(view: &JobView) -> Value {
+pub(crate) fn job(view: &JobView) -> Value {
     let mut value = job_row(&view.row);
     if let Some(full) = &view.failure {
         value["failure"] = failure(full);
@@ -73,7 +76,7 @@ fn cancellation(cancel: &Cancellation) -> Value {
 }
 
 /// What the job said when it was accepted.
-pub(super) fn accepted(value: &mut Value, job: &Job) {
+pub(crate) fn accepted(value: &mut Value, job: &Job) {
     value["enqueued_at"] = rfc3339(job.enqueued_at).into();
     value["due"] = rfc3339(job.due).into();
     value["content_type"] = job.content_type.clone().into();
@@ -101,7 +104,7 @@ fn link(link: &Link) -> Value {
 }
 
 /// A handler's result, into the object of its job or attempt.
-pub(super) fn result(value: &mut Value, output: &Output) {
+pub(crate) fn result(value: &mut Value, output: &Output) {
     value["result_content_type"] = output.content_type.clone().into();
     bytes(value, "result", &output.content_type, &output.payload);
 }
@@ -109,10 +112,12 @@ pub(super) fn result(value: &mut Value, output: &Output) {
 /// Bytes as the JSON they are, as text, or in base64, whichever is the first that keeps them.
 fn bytes(value: &mut Value, name: &str, content_type: &str, bytes: &[u8]) {
     value[format!("{name}_bytes")] = bytes.len().into();
-    if is_json(content_type)
-        && let Ok(parsed) = serde_json::from_slice::<Value>(bytes)
-    {
-        value[name] = parsed;
+    if is_json(content_type) && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+        match sound::exact(bytes) {
+            Some(exact) => value[name] = exact,
+            // A number that no 64 bits hold, or a key that stands there twice.
+            None => value[format!("{name}_base64")] = base64::encode(bytes).into(),
+        }
         return;
     }
     match str::from_utf8(bytes) {
@@ -122,13 +127,13 @@ fn bytes(value: &mut Value, name: &str, content_type: &str, bytes: &[u8]) {
 }
 
 /// Whether a media type says JSON.
-pub(super) fn is_json(content_type: &str) -> bool {
+pub(crate) fn is_json(content_type: &str) -> bool {
     let essence = essence(content_type);
     essence == "application/json" || essence.ends_with("+json")
 }
 
 /// Whether a media type says text a person can read.
-pub(super) fn is_text(content_type: &str) -> bool {
+pub(crate) fn is_text(content_type: &str) -> bool {
     is_json(content_type) || essence(content_type).starts_with("text/")
 }
 
@@ -138,7 +143,7 @@ fn essence(content_type: &str) -> String {
 }
 
 /// One attempt.
-pub(super) fn attempt(attempt: &Attempt) -> Value {
+pub(crate) fn attempt(attempt: &Attempt) -> Value {
     json!({
         "attempt": attempt.number,
         "started_at": rfc3339(attempt.started_at),
@@ -155,7 +160,7 @@ pub(super) fn attempt(attempt: &Attempt) -> Value {
 }
 
 /// One log line. Fields keep their order and may repeat, so they are pairs.
-pub(super) fn log_line(line: &LogLine) -> Value {
+pub(crate) fn log_line(line: &LogLine) -> Value {
     json!({
         "at_ms": line.at_ms,
         "source": line.source,
@@ -166,7 +171,7 @@ pub(super) fn log_line(line: &LogLine) -> Value {
 }
 
 /// A queue. Every state has a number.
-pub(super) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
+pub(crate) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
     json!({
         "queue": row.queue,
         "jobs": counts(&row.counts),
@@ -180,7 +185,7 @@ pub(super) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
 }
 
 /// The limits of a queue; null where there is none.
-pub(super) fn limits(limits: &QueueLimits) -> Value {
+pub(crate) fn limits(limits: &QueueLimits) -> Value {
     let text = |rate: Option<Rate>| rate.map(|rate| rate.to_string());
     json!({
         "concurrency": limits.concurrency,
@@ -191,7 +196,7 @@ pub(super) fn limits(limits: &QueueLimits) -> Value {
 }
 
 /// A unique job that stands in the way of others.
-pub(super) fn unique(row: &UniqueRow) -> Value {
+pub(crate) fn unique(row: &UniqueRow) -> Value {
     let unique = row.unique.as_ref();
     json!({
         "key": row.key,
@@ -228,7 +233,7 @@ fn terms(value: &mut Value, terms: &Terms) {
 }
 
 /// Jobs by state, states without jobs as 0.
-pub(super) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
+pub(crate) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
     let of = |state| {
         let found = counts.iter().find(|(one, _)| *one == state);
         Value::from(found.map_or(0, |(_, count)| *count))
@@ -238,7 +243,7 @@ pub(super) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
 }
 
 /// What the plugin folder offers: plugins, then those held back, then files that cannot be used.
-pub(super) fn catalog(catalog: &Catalog) -> Vec<Value> {
+pub(crate) fn catalog(catalog: &Catalog) -> Vec<Value> {
     let plugins = catalog.plugins.iter().map(|(name, one)| {
         let mut value = plugin(one, "ok");
         if let Some(of_file) = catalog.replaced.get(name) {
@@ -253,7 +258,7 @@ pub(super) fn catalog(catalog: &Catalog) -> Vec<Value> {
         .collect()
 }
 
-pub(super) fn plugin(plugin: &Plugin, status: &str) -> Value {
+pub(crate) fn plugin(plugin: &Plugin, status: &str) -> Value {
     json!({
         "name": plugin.name,
         "status": status,
@@ -280,7 +285,7 @@ fn held(held: &Held) -> Value {
 }
 
 /// A plugin with its versions, the latest first.
-pub(super) fn plugin_view(view: &PluginView) -> Value {
+pub(crate) fn plugin_view(view: &PluginView) -> Value {
     let versions = view.versions.iter().map(|one| {
         let quarantine = one.quarantine.as_ref();
         json!({
@@ -315,7 +320,7 @@ pub(super) fn plugin_view(view: &PluginView) -> Value {
     })
 }
 
-pub(super) fn problem(problem: &Problem) -> Value {
+pub(crate) fn problem(problem: &Problem) -> Value {
     json!({
         "name": problem.file.file_stem().map(|name| name.to_string_lossy()),
         "status": "unusable",
@@ -326,8 +331,44 @@ pub(super) fn problem(problem: &Problem) -> Value {
     })
 }
 
+/// A queue of which no job is known.
+pub(crate) fn no_queue(queue: &str) -> Value {
+    let row = QueueRow {
+        queue: queue.to_owned(),
+        counts: Vec::new(),
+        mode: QueueMode::default(),
+        limits: QueueLimits::default(),
+        set: QueueLimits::default(),
+        weight: 1,
+        max_depth: None,
+    };
+    self::queue(&row, None)
+}
+
+/// What an attempt logged and printed.
+pub(crate) fn logs(logs: &AttemptLogs) -> Value {
+    json!({
+        "id": logs.id,
+        "attempt": logs.attempt,
+        "running": logs.running,
+        "lines": logs.lines.iter().map(log_line).collect::<Value>(),
+        "dropped_lines": logs.dropped,
+    })
+}
+
+/// Everything at a glance.
+pub(crate) fn stats(stats: &Stats) -> Value {
+    let mut store = json!(stats.store);
+    store["jobs"] = counts(&stats.store.jobs);
+    json!({
+        "version": stats.version,
+        "store": store,
+        "runner": stats.runner,
+    })
+}
+
 /// The answer of an enqueue.
-pub(super) fn enqueued(id: JobId, existing: bool) -> Value {
+pub(crate) fn enqueued(id: JobId, existing: bool) -> Value {
     json!({ "id": id, "existing": existing })
 }
 
@@ -360,6 +401,8 @@ mod tests {
         assert_eq!(of("application/json", b"{broken")["result"], "{broken");
         assert_eq!(of("text/html", "é".as_bytes())["result"], "é");
         assert_eq!(of("text/html", b"\xff")["result_base64"], "/w==");
+        let large = of("application/json", b"[18446744073709551616]");
+        assert_eq!(large["result_base64"], "WzE4NDQ2NzQ0MDczNzA5NTUxNjE2XQ==");
         let png = of("image/png", b"\x89PNG");
         assert_eq!(
             (&png["result_base64"], &png["result_bytes"]),

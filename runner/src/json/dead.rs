@@ -3,14 +3,14 @@
 use sandhog_model::Letter;
 use serde_json::{Value, json};
 
-use super::super::{
+use super::{
     shapes::{accepted, attempt, failure, failure_row},
     when::rfc3339,
 };
 use crate::store::{DeadRow, LetterName};
 
 /// A dead letter in a list: a job's fields, as far as a letter has them.
-pub(super) fn row(row: &DeadRow) -> Value {
+pub(crate) fn row(row: &DeadRow) -> Value {
     json!({
         "id": row.name.to_string(),
         "kind": row.kind,
@@ -22,12 +22,14 @@ pub(super) fn row(row: &DeadRow) -> Value {
         "failure": failure_row(&row.failure),
         "digest": row.digest,
         "bytes": row.bytes,
+        // As text: a number of 64 bits is more than many programs keep.
+        "token": row.token.0.to_string(),
         "unreadable": row.unreadable,
     })
 }
 
 /// A dead letter on its own.
-pub(super) fn letter(letter: &Letter) -> Value {
+pub(crate) fn letter(letter: &Letter) -> Value {
     let last = letter.attempts.last();
     let mut value = json!({
         "id": letter.id(),
@@ -49,11 +51,11 @@ pub(super) fn letter(letter: &Letter) -> Value {
 }
 
 /// The bytes of a letter.
-pub(super) fn raw(name: LetterName, unreadable: Option<&str>, bytes: &[u8]) -> Value {
+pub(crate) fn raw(name: LetterName, unreadable: Option<&str>, bytes: &[u8]) -> Value {
     json!({
         "id": name.to_string(),
         "unreadable": unreadable,
         "raw_bytes": bytes.len(),
-        "raw_base64": super::super::base64::encode(bytes),
+        "raw_base64": super::base64::encode(bytes),
     })
 }

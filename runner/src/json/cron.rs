@@ -4,12 +4,12 @@ use sandhog_cron::{Pass, Slot, Zone};
 use sandhog_model::cron::CronState;
 use serde_json::{Value, json};
 
-use super::super::when::rfc3339;
-use crate::api::CronView;
+use super::when::rfc3339;
+use crate::api::{ActedOnCron, CronView};
 
 const WEEKDAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-pub(super) fn slot(zone: &Zone, slot: &Slot) -> Value {
+pub(crate) fn slot(zone: &Zone, slot: &Slot) -> Value {
     json!({
         "utc": slot.at.to_string(),
         "local": local(slot),
@@ -30,7 +30,7 @@ pub(super) fn slot(zone: &Zone, slot: &Slot) -> Value {
     })
 }
 
-pub(super) fn entry(view: &CronView) -> Value {
+pub(crate) fn entry(view: &CronView) -> Value {
     let CronState {
         slot,
         latest,
@@ -60,8 +60,26 @@ pub(super) fn entry(view: &CronView) -> Value {
     })
 }
 
+/// What came of a change of a schedule.
+pub(crate) fn acted(acted: &ActedOnCron) -> Value {
+    json!({ "job": acted.job, "schedule": acted.view.as_ref().map(entry) })
+}
+
+/// An entry as a table of the settings has it.
+pub(crate) fn table<'k>(
+    texts: impl IntoIterator<Item = (&'k str, Option<String>)>,
+    priority: Option<i64>,
+) -> String {
+    let mut entry = toml::Table::new();
+    for (key, text) in texts {
+        entry.extend(text.map(|text| (key.to_owned(), text.into())));
+    }
+    entry.extend(priority.map(|priority| ("priority".to_owned(), priority.into())));
+    format!("\n{entry}")
+}
+
 /// RFC 3339 with the offset of the zone. Offsets with seconds ended in 1972, and are written with them.
-pub(super) fn local(slot: &Slot) -> String {
+pub(crate) fn local(slot: &Slot) -> String {
     let sign = if slot.offset_s < 0 { '-' } else { '+' };
     let offset = slot.offset_s.unsigned_abs();
     let (hours, minutes, seconds) = (offset / 3_600, offset / 60 % 60, offset % 60);
@@ -72,7 +90,7 @@ pub(super) fn local(slot: &Slot) -> String {
     text
 }
 
-pub(super) fn weekday(slot: &Slot) -> &'static str {
+pub(crate) fn weekday(slot: &Slot) -> &'static str {
     let from_sunday = slot.local.weekday().to_sunday_zero_offset();
     WEEKDAYS[from_sunday.rem_euclid(7) as usize]
 }

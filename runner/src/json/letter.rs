@@ -3,7 +3,7 @@
 use sandhog_model::Letter;
 use serde_json::{Value, json};
 
-use super::super::{base64, when::rfc3339};
+use super::{base64, when::rfc3339};
 use crate::store::RawLetter;
 
 /// The version of a line's shape.
@@ -11,7 +11,7 @@ const VERSION: u64 = 1;
 
 /// A letter as a line. What people and programs look for stands in front; `letter` is all of it but
 /// the payload.
-pub(super) fn line(letter: Letter) -> Result<String, String> {
+pub(crate) fn line(letter: Letter) -> Result<String, String> {
     let mut letter = letter;
     let payload = std::mem::take(&mut letter.job.payload);
     let failure = letter
@@ -34,7 +34,7 @@ pub(super) fn line(letter: Letter) -> Result<String, String> {
 }
 
 /// An entry that cannot be read as a line.
-pub(super) fn raw_line(raw: &RawLetter) -> String {
+pub(crate) fn raw_line(raw: &RawLetter) -> String {
     let value = json!({
         "sandhog_letter": VERSION,
         "id": raw.name,
@@ -46,7 +46,7 @@ pub(super) fn raw_line(raw: &RawLetter) -> String {
 
 /// A line as a letter, or what is wrong with it. A payload given as text alone is taken too: someone
 /// may have written it by hand.
-pub(super) fn letter(line: &str) -> Result<Letter, String> {
+pub(crate) fn letter(line: &str) -> Result<Letter, String> {
     let mut value: Value =
         serde_json::from_str(line).map_err(|error| format!("no JSON: {error}"))?;
     match value["sandhog_letter"].as_u64() {

@@ -1,0 +1,233 @@
+//! What is sent to have jobs, and to change them.
+
+use sandhog_model::limits;
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        super::form::Form,
+        schema::{
+            any, bounded, closed, flag, id, instant, kind_or_queue, list, name, object, one_of,
+            or_null, range, span, text, without,
+        },
+    },
+    Named,
+};
+use crate::api::JOBS_PER_ENQUEUE;
+
+pub(super) fn all() -> Named {
+    let many = json!({
+        "type": "array", "items": name("NewJob"), "minItems": 1, "maxItems": JOBS_PER_ENQUEUE,
+    });
+    let ids = json!({ "type": "array", "items": Form::Id.schema(), "maxItems": 1000 });
+    let reason = or_null(bounded(1_000, "Why; kept with what it is about."));
+    let released = object([
+        ("id", id("The job.")),
+        ("released", flag("Whether it stood in the way of others.")),
+        ("error", name("Refused")),
+    ]);
+    let released = without(released, &["released", "error"]);
+    vec![
+        ("NewJob", new_job()),
+        ("NewJobs", closed(&["jobs"], [("jobs", many)])),
+        ("Enqueued", enqueued()),
+        ("EnqueuedJobs", object([("jobs", list(each(enqueued())))])),
+        ("Reason", closed(&[], [("reason", reason)])),
+        ("Nothing", closed(&[], [])),
+        ("JobIds", closed(&["ids"], [("ids", ids)])),
+        ("Released", object([("jobs", list(released))])),
+    ]
+}
+
+fn enqueued() -> Value {
+    object([
+        ("id", id("The job.")),
+        ("existing", flag("Whether it was there before.")),
+    ])
+}
+
+/// What each job of many is answered with.
+fn each(mut answer: Value) -> Value {
+    answer["properties"]["error"] = name("Refused");
+    without(answer, &["id", "existing"])
+}
+
+fn new_job() -> Value {
+    let mut fields = what();
+    fields.extend(when());
+    fields.extend(terms());
+    let mut schema = closed(&["kind"], fields);
+    // Of these one is enough.
+    schema["not"] = json!({ "anyOf": [
+        { "required": ["payload", "payload_text"] },
+        { "required": ["payload", "payload_base64"] },
+        { "required": ["payload_text", "payload_base64"] },
+        { "required": ["in", "at"] },
+        { "required": ["expires_in", "expires_at"] },
+    ] });
+    schema
+}
+
+type Fields = Vec<(&'static str, Value)>;
+
+/// What is to be run.
+fn what() -> Fields {
+    vec![
+        ("kind", kind_or_queue("Which handler is to run it.")),
+        (
+            "payload",
+            any("The payload, any JSON, kept as it stands here."),
+        ),
+        (
+            "payload_text",
+            text("The payload as text, in place of `payload`."),
+        ),
+        (
+            "payload_base64",
+            json!({
+                "type": "string",
+                "pattern": "^([A-Za-z0-9+/]{4})*$",
+                "contentEncoding": "base64",
+                "description": "The payload's bytes in base64 with padding, in place of `payload`.",
+            }),
+        ),
+        (
+            "content_type",
+            json!({
+                "type": "string", "pattern": "^[a-z]{1,20}/[a-z0-9.+-]{1,40}$",
+                "description": "The payload's media type, such as `text/csv`.",
+            }),
+        ),
+        (
+            "headers",
+            json!({
+                "type": "object", "maxProperties": 16,
+                "additionalProperties": { "type": "string", "maxLength": 250 },
+                "propertyNames": { "pattern": "^[a-z][a-z0-9-]{0,63}$" },
+                "description": "Key/value pairs for the handler; also a list of pairs, where a key repeats.",
+            }),
+        ),
+    ]
+}
+
+/// Where and when.
+fn when() -> Fields {
+    let backoffs = [
+        "polynomial",
+        "fixed 1s",
+        "linear 10s max 1h",
+        "exponential 1s factor 2 max 1h",
+    ];
+    vec![
+        ("queue", kind_or_queue("Its queue.")),
+        (
+            "priority",
+            range(
+                i16::MIN.into(),
+                i16::MAX.into(),
+                "Higher runs first within a queue.",
+            ),
+        ),
+        ("in", span("Not to be run before this time has passed.")),
+        (
+            "at",
+            instant("Not to be run before this instant, in place of `in`."),
+        ),
+        ("max_attempts", range(1, 1_000, "Attempts in all.")),
+        (
+            "backoff",
+            one_of(
+                &backoffs,
+                "The wait between attempts: one of these, or the same with other times.",
+            ),
+        ),
+        (
+            "attempt_timeout",
+            json!({
+                "type": "string", "pattern": "^[1-9][0-9]{0,3}(ms|s)$", "description": "Wall time of one attempt.",
+            }),
+        ),
+        ("retry_for", span("How long it may go on failing.")),
+        (
+            "expires_in",
+            span("Not to be begun once this time has passed."),
+        ),
+        (
+            "expires_at",
+            instant("Not to be begun from this instant on, in place of `expires_in`."),
+        ),
+    ]
+}
+
+/// What it is found by, and what it must not be twice.
+fn terms() -> Fields {
+    let word = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$";
+    let then = json!({ "anyOf": [Form::Name.schema(), closed(&["kind"], [("kind", kind_or_queue("Its kind."))])] });
+    vec![
+        (
+            "group",
+            json!({
+                "type": "string", "pattern": word, "description": "Whom it takes turns with in its queue.",
+            }),
+        ),
+        (
+            "tags",
+            json!({
+                "type": "array", "maxItems": limits::TAGS,
+                "items": { "type": "string", "pattern": word },
+                "description": "Words to find it by.",
+            }),
+        ),
+        (
+            "then",
+            json!({
+                "type": "array", "maxItems": 4, "items": then,
+                "description": "Jobs that follow one another once it completed: kinds, or objects as this one without times that are instants.",
+            }),
+        ),
+        (
+            "unique",
+            json!({
+                "description": "What it must not be there twice: `true` for its payload, or an object.",
+                "anyOf": [{ "const": true }, unique_wish()],
+            }),
+        ),
+        (
+            "idempotency_key",
+            json!({
+                "type": "string", "minLength": 1, "maxLength": 250,
+                "description": "The caller's name for this wish, as the header `Idempotency-Key`.",
+            }),
+        ),
+    ]
+}
+
+fn unique_wish() -> Value {
+    closed(
+        &[],
+        [
+            (
+                "by",
+                list(text(
+                    "A field of the payload; dots go into fields of fields.",
+                )),
+            ),
+            ("key", text("A text, in place of `by`.")),
+            (
+                "for",
+                span("For how long at most it stands in the way of others."),
+            ),
+            (
+                "while",
+                text("In which states it does, such as `unfinished`."),
+            ),
+            (
+                "on_conflict",
+                one_of(
+                    &["reject", "keep", "replace", "debounce"],
+                    "When another one is in its way.",
+                ),
+            ),
+        ],
+    )
+}

@@ -1,0 +1,301 @@
+//! Jobs: enqueued, shown, called off, tried again.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use sandhog_model::{Asked, JobId, NewJob, State};
+use serde::Deserialize;
+use serde_json::{Value, json, value::RawValue};
+
+use crate::{
+    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request},
+    json::{new_job, shapes},
+    store::{JobFilter, JobView},
+    web::{
+        answer::{Answer, Outcome},
+        call::Call,
+        form::{CURSOR, Form, LIMIT, Param, param},
+        problem::{Code, Problem},
+        route::{Gives, Route, Size, Takes, Verb, run},
+        site::{Site, ask},
+        token::Role,
+    },
+};
+
+const STATES: [&str; State::ALL.len()] = {
+    let mut names = [""; State::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = State::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+pub(super) const ID: &[Param] = &[param("id", Form::Id, "The job.")];
+const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
+const ENQUEUE_MAY: &[Code] = &[
+    Code::Invalid,
+    Code::Duplicate,
+    Code::QueueFull,
+    Code::Full,
+    Code::Poisoned,
+    Code::Stopping,
+];
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs",
+        "enqueueJob",
+        "Enqueue a job. 201 when it is new, 200 when the one it asks for was there: the same `Idempotency-Key`, or a unique job that is kept.",
+        Gives::Json(&[200, 201], "Enqueued"),
+        run!(enqueue),
+    )
+    .takes(Takes::Json("NewJob", Size::Job))
+    .may(ENQUEUE_MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/bulk",
+        "enqueueJobs",
+        "Enqueue many jobs. Each is answered for itself, in their order.",
+        Gives::Json(&[200], "EnqueuedJobs"),
+        run!(enqueue_many),
+    )
+    .takes(Takes::Json("NewJobs", Size::Jobs))
+    .may(&[Code::Invalid, Code::Full, Code::Poisoned, Code::Stopping]),
+    Route::get(
+        "/api/v1/jobs",
+        "listJobs",
+        "Jobs, newest first.",
+        Gives::Json(&[200], "JobPage"),
+        run!(list),
+    )
+    .query(&[
+        param("state", Form::OneOf(&STATES), "Only in this state."),
+        param("queue", Form::Name, "Only in this queue."),
+        param("kind", Form::Name, "Only of this kind."),
+        param("parent", Form::Id, "Only enqueued by this job."),
+        LIMIT,
+        CURSOR,
+    ])
+    .may(&[Code::Invalid]),
+    Route::get(
+        "/api/v1/jobs/{id}",
+        "getJob",
+        "One job with its history. Of its attempts only the latest keeps its log lines.",
+        Gives::Json(&[200], "Job"),
+        run!(show),
+    )
+    .at(ID)
+    .may(&[Code::NotFound]),
+    Route::get(
+        "/api/v1/jobs/{id}/logs",
+        "getJobLogs",
+        "What an attempt logged and printed.",
+        Gives::Json(&[200], "Logs"),
+        run!(logs),
+    )
+    .at(ID)
+    .query(&[param(
+        "attempt",
+        Form::Count { min: 1, max: u32::MAX as u64 },
+        "Of which attempt; the latest when not given, one that runs included.",
+    )])
+    .may(&[Code::NotFound]),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/cancel",
+        "cancelJob",
+        "Call a job off: one that waits ends now, one that runs may finish up within `runner.cancel_grace`.",
+        Gives::Json(&[200], "JobState"),
+        run!(cancel),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Reason"))
+    .may(CALL_OFF_MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/kill",
+        "killJob",
+        "Call a job off, and stop it at once if it runs.",
+        Gives::Json(&[200], "JobState"),
+        run!(kill),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Reason"))
+    .may(CALL_OFF_MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/retry",
+        "retryJob",
+        "Run a waiting job now, or a completed, discarded, cancelled or expired one again.",
+        Gives::Json(&[200], "JobState"),
+        run!(retry),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Nothing"))
+    .may(CALL_OFF_MAY),
+];
+const CALL_OFF_MAY: &[Code] = &[
+    Code::NotFound,
+    Code::WrongState,
+    Code::Invalid,
+    Code::Duplicate,
+    Code::Full,
+    Code::Poisoned,
+    Code::Stopping,
+];
+
+async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
+    let mut job = read(&site, call.sound_body()?, "")?;
+    if let Some(key) = &call.idempotency_key {
+        if job
+            .idempotency_key
+            .as_ref()
+            .is_some_and(|other| other != key)
+        {
+            return Err(Problem::malformed(
+                "the header `Idempotency-Key` and the field `idempotency_key` differ",
+            ));
+        }
+        job.idempotency_key = Some(key.clone());
+    }
+    let jobs = vec![job];
+    let mut answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
+    let answer = answers.pop().ok_or_else(nothing)??;
+    let status = match answer.existing {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    };
+    Ok(Answer::Json(
+        status,
+        shapes::enqueued(answer.id, answer.existing),
+    ))
+}
+
+async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Many<'a> {
+        #[serde(borrow)]
+        jobs: Vec<&'a RawValue>,
+    }
+    let many: Many<'_> = serde_json::from_str(call.sound_body()?)
+        .map_err(|error| Problem::malformed(format!("the body: {error}")))?;
+    let count = many.jobs.len();
+    if !(1..=JOBS_PER_ENQUEUE).contains(&count) {
+        return Err(Problem::malformed(format!(
+            "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
+        )));
+    }
+    let jobs = many.jobs.iter().enumerate();
+    let jobs = jobs.map(|(number, raw)| read(&site, raw.get(), &format!(" `jobs[{number}]`")));
+    let jobs = jobs.collect::<Result<Vec<NewJob>, Problem>>()?;
+    let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
+    let told = |answer: &Result<Enqueued, ApiError>| match answer {
+        Ok(job) => shapes::enqueued(job.id, job.existing),
+        Err(error) => refused(error),
+    };
+    Answer::json(json!({ "jobs": answers.iter().map(told).collect::<Value>() }))
+}
+
+/// A part of an answer that was refused.
+pub(super) fn refused(error: &ApiError) -> Value {
+    json!({ "error": { "code": error.code.name(), "detail": error.text } })
+}
+
+/// A job as JSON says it.
+fn read(site: &Site, text: &str, place: &str) -> Result<NewJob, Problem> {
+    let now = site.ctx.clock.now().wall;
+    new_job::parse(text, &NewJob::default(), now)
+        .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
+}
+
+fn nothing() -> Problem {
+    Problem::new(Code::Internal, "the runner gave no answer")
+}
+
+async fn list(site: Arc<Site>, call: Call) -> Outcome {
+    let filter = JobFilter {
+        states: call.given("state")?.into_iter().collect(),
+        queue: call.owned("queue"),
+        kind: call.owned("kind"),
+        parent: call.given("parent")?,
+        tag: call.owned("tag"),
+        since: call.instant("since")?,
+        until: call.instant("until")?,
+    };
+    let page = call.page()?;
+    let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
+    Answer::json(json!({
+        "jobs": page.rows.iter().map(shapes::job_row).collect::<Value>(),
+        "next": page.next,
+    }))
+}
+
+async fn show(site: Arc<Site>, call: Call) -> Outcome {
+    let id: JobId = call.path("id")?;
+    let view = ask!(site, call, Request::Job { id }, Job);
+    Answer::json(whole(&site, &view))
+}
+
+/// A job with what its running attempt last reported.
+pub(super) fn whole(site: &Site, view: &JobView) -> Value {
+    let mut value = shapes::job(view);
+    let live = site
+        .ctx
+        .running
+        .as_ref()
+        .filter(|_| view.row.state == State::Running);
+    let live = live.and_then(|running| running.live(view.row.id));
+    value["progress"] = json!(live.and_then(|live| live.progress));
+    value
+}
+
+async fn logs(site: Arc<Site>, call: Call) -> Outcome {
+    let (id, attempt) = (call.path("id")?, call.given("attempt")?);
+    let logs = ask!(site, call, Request::Logs { id, attempt }, Logs);
+    Answer::json(shapes::logs(&logs))
+}
+
+/// Why someone calls something off.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Reason {
+    pub(super) reason: Option<String>,
+}
+
+/// Nothing more to say.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+async fn cancel(site: Arc<Site>, call: Call) -> Outcome {
+    call_off(site, call, Asked::Cancel).await
+}
+
+async fn kill(site: Arc<Site>, call: Call) -> Outcome {
+    call_off(site, call, Asked::Kill).await
+}
+
+async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
+    let (id, Reason { reason }) = (call.path("id")?, call.body()?);
+    let request = Request::CallOff {
+        ids: vec![id],
+        how,
+        by: call.by(),
+        reason,
+    };
+    let mut answers = ask!(site, call, request, CalledOff);
+    state(id, answers.pop().ok_or_else(nothing)??)
+}
+
+async fn retry(site: Arc<Site>, call: Call) -> Outcome {
+    let (id, Nothing {}) = (call.path("id")?, call.body()?);
+    let now = ask!(site, call, Request::Retry { id }, Retried);
+    state(id, now)
+}
+
+fn state(id: JobId, state: State) -> Outcome {
+    Answer::json(json!({ "id": id, "state": state }))
+}

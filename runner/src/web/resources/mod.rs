@@ -1,0 +1,38 @@
+//! What can be reached, a file for each kind of thing.
+
+mod crons;
+mod dead;
+mod export;
+mod feed;
+mod health;
+mod jobs;
+mod pages;
+mod plugins;
+mod queues;
+mod runner;
+mod unique;
+mod wait;
+
+use super::route::Route;
+
+/// Every resource.
+pub(super) fn routes() -> impl Iterator<Item = Route> {
+    [
+        jobs::ROUTES,
+        wait::ROUTES,
+        queues::ROUTES,
+        unique::ROUTES,
+        dead::ROUTES,
+        export::ROUTES,
+        crons::ROUTES,
+        plugins::ROUTES,
+        runner::ROUTES,
+        feed::ROUTES,
+        health::ROUTES,
+        pages::ROUTES,
+        super::rpc::ROUTES,
+    ]
+    .into_iter()
+    .flatten()
+    .cloned()
+}

@@ -1,0 +1,253 @@
+//! A request's way: through the gate, to its resource, and back as an answer.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{RawPathParams, Request},
+    response::Response,
+    routing::{MethodFilter, MethodRouter, on},
+};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderName, HeaderValue, header, request::Parts};
+use http_body_util::BodyExt as _;
+use tokio::time::timeout;
+use tower_service::Service as _;
+
+use super::{
+    call::{self, Call},
+    gate::Ends,
+    problem::{Code, Problem},
+    resources,
+    route::{Route, Takes, Verb},
+    site::{Asking, Site},
+};
+
+/// Header that names a wish.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// What answers requests.
+#[derive(Clone)]
+pub(super) struct Front {
+    site: Arc<Site>,
+    router: Router,
+}
+
+impl Front {
+    pub(super) fn new(site: Arc<Site>) -> Self {
+        let mut router = Router::new();
+        let mut paths: Vec<(&str, MethodRouter)> = Vec::new();
+        for route in resources::routes() {
+            let handler = on(filter(route.method), resource(&site, route.clone()));
+            // All methods of a path together, so that `Allow` can name them.
+            match paths.iter_mut().find(|(path, _)| *path == route.path) {
+                Some((_, methods)) => *methods = std::mem::take(methods).merge(handler),
+                None => paths.push((route.path, handler)),
+            }
+        }
+        for (path, methods) in paths {
+            router = router.route(path, methods);
+        }
+        let router = router
+            .fallback(no_such_path)
+            .method_not_allowed_fallback(no_such_method);
+        Self { site, router }
+    }
+
+    /// Answer a request that came in over a connection.
+    pub(super) async fn answer(
+        mut self,
+        request: http::Request<hyper::body::Incoming>,
+        ends: Ends,
+    ) -> Response {
+        let (head, body) = request.into_parts();
+        let mut response = match self.site.gate.check(&head, ends) {
+            Ok(()) => {
+                let mut request = Request::from_parts(head, Body::new(body));
+                request.extensions_mut().insert(ends);
+                match self.router.call(request).await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            }
+            Err(problem) => problem.response(),
+        };
+        dress(&mut response);
+        response
+    }
+}
+
+/// What every answer says to a browser.
+fn dress(response: &mut Response) {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; frame-ancestors 'none'",
+        ),
+    ] {
+        headers
+            .entry(name)
+            .or_insert_with(|| HeaderValue::from_static(value));
+    }
+}
+
+fn filter(method: Verb) -> MethodFilter {
+    match method {
+        Verb::Get => MethodFilter::GET,
+        Verb::Post => MethodFilter::POST,
+        Verb::Put => MethodFilter::PUT,
+        Verb::Delete => MethodFilter::DELETE,
+    }
+}
+
+async fn no_such_path() -> Response {
+    let why = "nothing is at this path: see /api/v1/openapi.json";
+    Problem::new(Code::NoSuchPath, why).response()
+}
+
+async fn no_such_method() -> Response {
+    let why = "the resource does not know this method: see the header `Allow`";
+    Problem::new(Code::MethodNotAllowed, why).response()
+}
+
+/// A resource as the router calls it.
+fn resource(
+    site: &Arc<Site>,
+    route: Route,
+) -> impl Fn(RawPathParams, Request) -> Answering + Clone + Send + Sync + 'static {
+    let (site, route) = (Arc::clone(site), Arc::new(route));
+    move |params, request| {
+        let (site, route) = (Arc::clone(&site), Arc::clone(&route));
+        Box::pin(async move {
+            let done = serve(site, &route, &params, request).await;
+            done.unwrap_or_else(|problem| problem.response())
+        })
+    }
+}
+
+type Answering = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
+
+async fn serve(
+    site: Arc<Site>,
+    route: &Route,
+    params: &RawPathParams,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (head, body) = request.into_parts();
+    let asking = asking(&site, route, &head)?;
+    let mut given = call::query(head.uri.query(), route.query)?;
+    for (name, value) in params {
+        let param = route.path_params.iter().find(|param| param.name == name);
+        if let Some(param) = param {
+            call::checked(param, value)?;
+            given.push((param.name, value.to_owned()));
+        }
+    }
+    let idempotency_key = match head.headers.get(IDEMPOTENCY_KEY) {
+        Some(key) => Some(key.to_str().map(str::to_owned).map_err(|_| {
+            Problem::malformed("`Idempotency-Key` has signs that are no printable ASCII")
+        })?),
+        None => None,
+    };
+    let (body, _room) = read(&site, route.takes, &head, body).await?;
+    let call = Call {
+        asking,
+        given,
+        body,
+        idempotency_key,
+    };
+    (route.run)(site, call)
+        .await
+        .map(super::answer::Answer::response)
+}
+
+/// Who asks, when that matters.
+fn asking(site: &Site, route: &Route, head: &Parts) -> Result<Asking, Problem> {
+    let ends = head.extensions.get::<Ends>().copied();
+    let peer = ends.map_or(([0, 0, 0, 0], 0).into(), |ends| ends.peer);
+    let caller = match (route.role, site.gate.caller(&head.headers)) {
+        (_, Ok(caller)) => caller,
+        (None, Err(_)) => super::token::Caller {
+            name: "anyone".to_owned(),
+            role: super::token::Role::Viewer,
+        },
+        (Some(_), Err(problem)) => return Err(problem),
+    };
+    let asking = Asking { caller, peer };
+    route.role.map_or(Ok(()), |role| asking.may(role))?;
+    Ok(asking)
+}
+
+/// The whole body, bounded in bytes and time, with its part of the room for all bodies.
+async fn read(
+    site: &Site,
+    takes: Takes,
+    head: &Parts,
+    mut body: Body,
+) -> Result<(Bytes, Option<tokio::sync::OwnedSemaphorePermit>), Problem> {
+    let most = takes.bytes(site.ctx.payload_bytes);
+    let too_large = || {
+        let text = format!("the body has more than the {most} bytes that are taken here");
+        Problem::new(Code::TooLarge, text)
+    };
+    let length = head.headers.get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    let whole = async {
+        let (mut bytes, mut room) = (BytesMut::new(), None);
+        let mut paid = 0;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| {
+                Problem::malformed("the body broke off, or its chunks cannot be read")
+            })?;
+            let Ok(part) = frame.into_data() else {
+                continue;
+            };
+            if bytes.len() + part.len() > most {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&part);
+            // In steps, so that a length that is only announced takes no room.
+            let due = bytes.len().div_ceil(1024);
+            if due > paid {
+                pay(site, &mut room, (due - paid) as u32)?;
+                paid = due;
+            }
+        }
+        Ok((bytes.freeze(), room))
+    };
+    match timeout(takes.time(), whole).await {
+        Ok(read) => read,
+        Err(_) => Err(Problem::new(
+            Code::Timeout,
+            format!("the body was not there within {:?}", takes.time()),
+        )),
+    }
+}
+
+fn pay(
+    site: &Site,
+    room: &mut Option<tokio::sync::OwnedSemaphorePermit>,
+    kib: u32,
+) -> Result<(), Problem> {
+    let more = Arc::clone(&site.bodies).try_acquire_many_owned(kib);
+    let more = more.map_err(|_| {
+        Problem::new(
+            Code::Busy,
+            "the bodies of other requests take all the room there is: try again shortly",
+        )
+    })?;
+    match room {
+        Some(room) => room.merge(more),
+        None => *room = Some(more),
+    }
+    Ok(())
+}
