@@ -4,6 +4,7 @@
 mod accept;
 mod auditor;
 mod cases;
+mod crons;
 mod golden;
 mod history;
 mod kept;
