@@ -9,6 +9,7 @@ pub mod disk;
 pub mod engine;
 pub mod entropy;
 mod json;
+pub mod metrics;
 pub mod plugin;
 pub mod store;
 pub mod web;

@@ -15,6 +15,7 @@ mod happy;
 mod hostile;
 mod keys;
 mod languages;
+mod metrics;
 mod offline;
 mod owner;
 mod plugin_new;

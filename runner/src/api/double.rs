@@ -100,6 +100,7 @@ impl Double {
             desk: running.then(|| Arc::new(desk::Shelf::default()) as Arc<dyn PluginDesk>),
             defaults: Arc::new(|_| KindDefaults::default()),
             reload: None,
+            metrics: None,
             crons: Arc::new(crons::book()),
             clock: Arc::new(SystemClock::default()),
             payload_bytes: 1 << 20,

@@ -21,6 +21,7 @@ use sandhog_model::KindDefaults;
 use crate::{
     clock::Clock,
     engine::{CronBook, Running},
+    metrics::Metrics,
     plugin::PluginDesk,
     store::Store,
 };
@@ -54,6 +55,8 @@ pub struct Ctx {
     pub defaults: Arc<dyn Fn(&str) -> KindDefaults + Send + Sync>,
     /// Who reads the settings again, when a runner follows them.
     pub reload: Option<Arc<dyn Reload>>,
+    /// What is counted, in a runner.
+    pub metrics: Option<Arc<Metrics>>,
     /// What the schedules are to do.
     pub crons: Arc<CronBook>,
     /// The clocks.

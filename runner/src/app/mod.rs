@@ -18,6 +18,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{
     config::{self, Config},
     engine::EngineOptions,
+    metrics::Denials,
     plugin::{CacheBounds, CompileLimits, Compiler, Outside, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
@@ -101,8 +102,8 @@ fn registry_options(config: &Config) -> RegistryOptions {
 
 /// What guests reach outside of their sandboxes. Scratch directories are made in `scratch`, or where
 /// the system keeps temporary files.
-fn outside(config: &Config, scratch: Option<PathBuf>) -> Arc<Outside> {
-    Outside::new(&config.ceilings(), config.ca_file.clone(), scratch)
+fn outside(config: &Config, scratch: Option<PathBuf>, denials: Arc<Denials>) -> Arc<Outside> {
+    Outside::new(&config.ceilings(), config.ca_file.clone(), scratch, denials)
 }
 
 /// Who compiles, and within which limits.

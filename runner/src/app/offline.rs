@@ -14,7 +14,7 @@ use crate::{
     config::Config,
     engine::door_defaults,
     plugin::Catalog,
-    store::{LetterBounds, lock::LockError, wal},
+    store::{LetterBounds, Store, lock::LockError, wal},
 };
 
 /// Open the directory without an engine. What handlers propose is not known here: jobs get it when
@@ -45,7 +45,7 @@ pub(super) fn open(config: &Config) -> Result<Ctx, OpenError> {
 /// What requests work on: the same for a runner and for one command.
 pub(super) fn context(
     in_force: Arc<InForce>,
-    store: Arc<wal::Wal>,
+    store: Arc<dyn Store>,
     running: Option<Arc<dyn crate::engine::Running>>,
     catalog: impl Fn(&str) -> Arc<Catalog> + Send + Sync + 'static,
 ) -> Ctx {
@@ -57,6 +57,7 @@ pub(super) fn context(
         desk: None,
         defaults: Arc::new(move |kind| door_defaults(&operator, &catalog(kind), kind)),
         reload: None,
+        metrics: None,
         crons: Arc::new(book(&config)),
         clock: Arc::new(SystemClock::default()),
         payload_bytes: usize::try_from(config.limits.payload).unwrap_or(usize::MAX),

@@ -11,6 +11,7 @@ use crate::{
     cli::ReadSettings,
     config::{Config, differences},
     engine::CronBook,
+    metrics::Metrics,
     plugin::{Outside, Registry},
     store::{Store, StoreError},
 };
@@ -41,7 +42,15 @@ pub(super) struct Followers {
     pub(super) registry: Arc<Registry>,
     pub(super) outside: Arc<Outside>,
     pub(super) crons: Arc<CronBook>,
+    pub(super) metrics: Arc<Metrics>,
     pub(super) level: LogLevel,
+}
+
+/// Give the queues that the settings name a label of their own.
+pub(super) fn label_queues(metrics: &Metrics, config: &Config) {
+    let first = config.order.first.iter().flatten();
+    let named = config.queues.keys().chain(first).map(String::as_str);
+    metrics.jobs.queues.only(named.chain(["default"]));
 }
 
 /// Reads the settings again.
@@ -88,6 +97,7 @@ impl Reloader {
             registry,
             outside,
             crons,
+            metrics,
             level,
         } = &self.followers;
         // First what can fail; nothing else has changed by then.
@@ -97,6 +107,7 @@ impl Reloader {
         registry.bound_by(ceilings);
         in_force.put(Arc::clone(&config));
         crons.replace(schedules);
+        label_queues(metrics, &config);
         level.set(&config.log.level);
         registry.look();
 

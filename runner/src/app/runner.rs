@@ -11,7 +11,7 @@ use super::{
     logging::{self, LogLevel},
     offline::context,
     outside, registry_options,
-    reload::{Followers, InForce, Reloader},
+    reload::{Followers, InForce, Reloader, label_queues},
     sandbox_options,
     signals::{StopSignals, Told},
 };
@@ -25,10 +25,11 @@ use crate::{
     clock::SystemClock,
     config::{self, Config},
     engine::{Engine, EngineParts, Running},
+    metrics::Metrics,
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
-        Store,
-        wal::{self, Wal},
+        Observed, Store,
+        wal::{self, Wal, WalOptions},
     },
 };
 
@@ -68,21 +69,29 @@ fn raise_open_files() {
 async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Result<ExitCode> {
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
-    let store = open_store(config)?;
+    let metrics = Arc::new(Metrics::default());
+    label_queues(&metrics, config);
+    let wal = open_store(config, &metrics)?;
+    let store = observed(&wal, &metrics);
     let http = http::bind(config).await?;
     let Some(registry) = start_registry(config, &mut signals).await? else {
         store.close().await.context("cannot close the store")?;
         tracing::info!("stopped before anything ran");
         return Ok(ExitCode::SUCCESS);
     };
-    registry.went_away(store.lost());
+    registry.went_away(wal.lost());
     let registry = Arc::new(registry);
     let followers = Followers {
         in_force: InForce::new(config.clone()),
         store: store.clone(),
         registry: registry.clone(),
-        outside: outside(config, Some(clear_scratch(config)?)),
+        outside: outside(
+            config,
+            Some(clear_scratch(config)?),
+            metrics.denials.clone(),
+        ),
         crons: Arc::new(book(config)),
+        metrics: metrics.clone(),
         level,
     };
     let in_force = Arc::clone(&followers.in_force);
@@ -95,6 +104,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
         offered.catalog()
     });
     ctx.desk = Some(registry.clone());
+    ctx.metrics = Some(metrics);
     ctx.crons = Arc::clone(&followers.crons);
     let reloader = Reloader::new(read, followers);
     ctx.reload = Some(reloader.clone());
@@ -103,7 +113,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     let address = http.as_ref().map(Http::address);
     tell_ready(config, &registry.catalog(), address);
 
-    let broken = broken(&store, &engine, &mut signals, &reloader, &in_force).await;
+    let broken = broken(&*store, &engine, &mut signals, &reloader, &in_force).await;
     // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
     let grace = match broken {
         None => in_force.now().runner.shutdown_grace,
@@ -130,7 +140,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
 
 /// Resolves when the runner is to stop: what broke, if something did.
 async fn broken(
-    store: &Wal,
+    store: &dyn Store,
     engine: &Engine,
     signals: &mut StopSignals,
     reloader: &Reloader,
@@ -193,11 +203,21 @@ fn tell_ready(config: &Config, catalog: &Catalog, http: Option<SocketAddr>) {
     }
 }
 
-fn open_store(config: &Config) -> anyhow::Result<Arc<Wal>> {
-    wal::open(wal_options(config, "sandhog start")).with_context(|| {
+fn open_store(config: &Config, metrics: &Metrics) -> anyhow::Result<Arc<Wal>> {
+    let options = WalOptions {
+        watch: metrics.log.clone(),
+        ..wal_options(config, "sandhog start")
+    };
+    wal::open(options).with_context(|| {
         let data = config.runner.data.display();
         format!("cannot open the data directory {data}")
     })
+}
+
+/// The same store, with what goes in and out counted.
+fn observed(wal: &Arc<Wal>, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
+    let clock = Arc::new(SystemClock::default());
+    Arc::new(Observed::new(wal.clone(), metrics.clone(), clock))
 }
 
 /// The plugin folder, looked through; `None` when a signal came meanwhile.
@@ -238,7 +258,7 @@ fn clear_scratch(config: &Config) -> anyhow::Result<PathBuf> {
 
 async fn start_engine(
     config: &Config,
-    store: &Arc<Wal>,
+    store: &Arc<dyn Store>,
     followers: &Followers,
 ) -> anyhow::Result<Arc<Engine>> {
     let hosts = WasmHostFactory::new(sandbox_options(config));

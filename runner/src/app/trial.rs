@@ -1,6 +1,9 @@
 //! Plugins looked at and tried without a store.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::registry_options;
 use crate::{
@@ -41,7 +44,7 @@ impl cli::Tryout for OnFile {
             limits: config.limits_for(&trial.kind),
             timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
             config: (*config.handler_config(&trial.kind)).clone(),
-            outside: super::outside(config, None),
+            outside: super::outside(config, None, Arc::default()),
             live: trial.live,
             kind: trial.kind,
             payload: trial.payload,

@@ -6,6 +6,7 @@ pub mod dead;
 mod error;
 mod frames;
 pub mod lock;
+mod observed;
 #[cfg(test)]
 mod tests;
 mod view;
@@ -25,6 +26,7 @@ pub use dead::{
     PurgeCounts, PurgeReason, Purged, RawLetter,
 };
 pub use error::StoreError;
+pub use observed::Observed;
 pub use view::{
     Amended, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, Steer,
     StoreStats, UniqueRow,

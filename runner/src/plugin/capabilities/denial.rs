@@ -6,10 +6,11 @@ use sandhog_model::LogLevel;
 use crate::plugin::sandbox::{journal::Journal, state::State};
 
 impl State {
-    /// Log that the guest is not granted `what` (to do something), with the lines that would grant it.
+    /// Log that the guest is not granted `what` (to do something) by a capability, with the lines that would grant it.
     /// Gives what the guest is told.
-    pub(super) fn denied(&self, what: &str, lines: &[String]) -> String {
+    pub(super) fn denied(&self, capability: &'static str, what: &str, lines: &[String]) -> String {
         let grant = &self.grant;
+        grant.outside.denials.denied(capability);
         log(
             &self.journal,
             &grant.plugin,

@@ -45,7 +45,7 @@ impl State {
         let Some(allowed) = allowed.filter(|allowed| allowed.allows(queue)) else {
             let what = format!("to enqueue into queue {queue}");
             let lines = snippet::enqueue(queue);
-            return Err(EnqueueError::Denied(self.denied(&what, &lines)));
+            return Err(EnqueueError::Denied(self.denied("enqueue", &what, &lines)));
         };
         if grant.depth >= allowed.depth {
             return Err(EnqueueError::Quota(format!(

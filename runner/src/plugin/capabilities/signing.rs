@@ -16,7 +16,7 @@ impl signing::Host for State {
         if !grant.grants.secrets.iter().any(may) {
             let what = format!("to sign with secret {secret}");
             let lines = snippet::secret(&secret, None, true);
-            return Err(SignError::Denied(self.denied(&what, &lines)));
+            return Err(SignError::Denied(self.denied("signing", &what, &lines)));
         }
         let key = grant.outside.secrets.value(&secret).map_err(|why| {
             self.journal

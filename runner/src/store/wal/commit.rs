@@ -1,6 +1,10 @@
 //! The end of a batch: written, synced here or beside the writer, and told.
 
-use std::{io, path::Path, time::Instant};
+use std::{
+    io,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use sandhog_model::Now;
 
@@ -96,7 +100,7 @@ impl Writer {
                 let (sequence, mark) = self.flushing_to;
                 self.appender.is_synced_to(sequence);
                 self.synced_to = mark;
-                self.synced(took);
+                self.synced(took, sequence);
                 Ok(true)
             }
             // The bell has the cause already, unless the thread broke.
@@ -118,14 +122,19 @@ impl Writer {
             let mark = self.mark();
             self.appender.sync()?;
             self.synced_to = mark;
-            self.synced(before.elapsed().as_micros() as u64);
+            let sequence = self.appender.next_sequence();
+            self.synced(before.elapsed().as_micros() as u64, sequence);
         }
         Ok(())
     }
 
-    fn synced(&mut self, took: u64) {
+    /// A sync took so many microseconds and made safe what lies before a sequence.
+    fn synced(&mut self, took: u64, sequence: u64) {
         self.last_sync = Instant::now();
         self.counters.syncs += 1;
+        let before = std::mem::replace(&mut self.counted_to, sequence);
+        let records = sequence.saturating_sub(before);
+        self.watch.synced(Duration::from_micros(took), records);
         self.counters.last_sync_us = took;
     }
 }

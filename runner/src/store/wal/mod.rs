@@ -52,6 +52,7 @@ use crate::{
     clock::{Clock, SystemClock},
     disk::{Disk, RealDisk},
     entropy::{Entropy, SystemEntropy},
+    metrics::LogMetrics,
     store::LetterBounds,
 };
 
@@ -146,6 +147,8 @@ pub struct WalOptions {
     pub max_ended: Option<usize>,
     /// What the operator says of queues.
     pub queues: Arc<QueueRules>,
+    /// Told of each sync.
+    pub watch: Arc<LogMetrics>,
     /// What the lock file says this process runs, such as `sandhog start`.
     pub command: String,
     /// Whether it is about to end by itself: others then wait longer for the lock.
@@ -172,6 +175,7 @@ impl WalOptions {
             keep_ended_ms: None,
             max_ended: None,
             queues: Arc::default(),
+            watch: Arc::default(),
             command: command.into(),
             passing: false,
             background: true,

@@ -20,6 +20,7 @@ use crate::{
     clock::Clock,
     disk::DiskError,
     entropy::Entropy,
+    metrics::LogMetrics,
     store::{
         PurgeCounts, StoreError,
         dead::{self, DeadStore},
@@ -78,6 +79,9 @@ pub(super) struct Writer {
     pub(super) flushing_to: (u64, Mark),
     pub(super) counters: Counters,
     pub(super) last_sync: Instant,
+    pub(super) watch: Arc<LogMetrics>,
+    /// The sequence up to which the watch was told of syncs.
+    pub(super) counted_to: u64,
     pub(super) batch: Batch,
 }
 
@@ -116,6 +120,7 @@ impl Writer {
         appender: Appender,
         dead: Arc<DeadStore>,
     ) -> Self {
+        let sequence = appender.next_sequence();
         let here = Mark {
             place: appender.next_place(),
             last_id: ledger.last_id(),
@@ -135,6 +140,8 @@ impl Writer {
             flushing_to: (0, here),
             counters: Counters::default(),
             last_sync: Instant::now(),
+            watch: options.watch.clone(),
+            counted_to: sequence,
             batch: Batch::default(),
         }
     }

@@ -6,6 +6,7 @@ mod export;
 mod feed;
 mod health;
 mod jobs;
+mod metrics;
 mod pages;
 mod plugins;
 mod queues;
@@ -29,6 +30,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         runner::ROUTES,
         feed::ROUTES,
         health::ROUTES,
+        metrics::ROUTES,
         pages::ROUTES,
         super::rpc::ROUTES,
     ]

@@ -35,10 +35,13 @@ use super::{
     outside::Outside,
     secrets::{Piece, pieces},
 };
-use crate::plugin::{
-    Live,
-    bytes::{human_bytes, human_ms},
-    sandbox::journal::Journal,
+use crate::{
+    metrics::Denials,
+    plugin::{
+        Live,
+        bytes::{human_bytes, human_ms},
+        sandbox::journal::Journal,
+    },
 };
 
 /// Longest time to look up, connect and agree on TLS.
@@ -86,6 +89,7 @@ impl Http {
     }
 
     fn deny(&self, what: &str, toml: &[String]) -> Error {
+        self.outside.denials.denied("http");
         denial::log(&self.journal, &self.plugin, what, toml, &self.grants.cuts);
         Error::HttpRequestDenied
     }
@@ -228,6 +232,7 @@ impl WasiHttpHooks for Http {
             plugin: self.plugin.clone(),
             journal: Arc::clone(&self.journal),
             grants: Arc::clone(&self.grants),
+            denials: Arc::clone(&self.outside.denials),
         };
         let outside = Arc::clone(&self.outside);
         let mut off = called_off(Arc::clone(&self.live));
@@ -283,6 +288,7 @@ struct Said {
     plugin: String,
     journal: Arc<Journal>,
     grants: Arc<Grants>,
+    denials: Arc<Denials>,
 }
 
 impl Said {
@@ -313,6 +319,7 @@ impl Said {
                 lines.push(format!(
                     "# and in sandhog.toml, under [capabilities]: private = [\"{address}\"]"
                 ));
+                self.denials.denied("http");
                 denial::log(
                     &self.journal,
                     &self.plugin,

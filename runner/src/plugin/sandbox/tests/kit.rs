@@ -89,7 +89,9 @@ impl Rig {
     pub(crate) fn granting(mut self, toml: &str, ceilings: &Ceilings) -> Self {
         let asked = crate::plugin::capabilities::grants::parse(toml).unwrap();
         Arc::make_mut(&mut self.plugin).grants = Arc::new(ceilings.bound("misbehave", &asked));
-        self.host = self.host.reaching(Outside::new(ceilings, None, None));
+        self.host = self
+            .host
+            .reaching(Outside::new(ceilings, None, None, Arc::default()));
         self
     }
 

@@ -58,6 +58,7 @@ impl Bench {
         let live = Arc::new(Live::default());
         let begun = Instant::now();
         let outside = Outside {
+            denials: Arc::default(),
             client: Arc::new(client),
             secrets: Secrets::new(&ceilings.secrets),
             scratch: None,

@@ -31,6 +31,7 @@ struct Hook(Rig);
 impl Hook {
     fn new(ceilings: &Ceilings, client: Client) -> Self {
         let outside = Outside {
+            denials: Arc::default(),
             client: Arc::new(client),
             secrets: Secrets::new(&ceilings.secrets),
             scratch: None,

@@ -1,0 +1,325 @@
+//! A store that is watched: what goes in and out of it is counted, and nothing else changes.
+
+use std::{
+    collections::HashMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use sandhog_model::{
+    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Outcome, QueueRules, Rejected,
+    Settlement, State, Token, UnixMs, Waiting,
+    cron::{CronChange, CronWish},
+};
+use tokio::sync::{Notify, broadcast};
+
+use super::{
+    Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
+    DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
+    LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
+    StoreError, StoreStats, UniqueRow,
+};
+use crate::{
+    clock::Clock,
+    metrics::{JobMetrics, Metrics, One},
+};
+
+/// See the module.
+pub struct Observed {
+    inner: Arc<dyn Store>,
+    counted: Arc<Metrics>,
+    clock: Arc<dyn Clock>,
+    /// The kind of each job that this process leased and has not reported on.
+    leased: Mutex<HashMap<JobId, String>>,
+}
+
+impl Observed {
+    /// Watch a store.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Store>, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Self {
+        let leased = Mutex::default();
+        Self {
+            inner,
+            counted: metrics,
+            clock,
+            leased,
+        }
+    }
+
+    fn metrics(&self) -> &JobMetrics {
+        &self.counted.jobs
+    }
+
+    fn since(&self, then: UnixMs) -> f64 {
+        Duration::from_millis(self.clock.now().wall.since(then)).as_secs_f64()
+    }
+
+    fn claimed(&self, claimed: &Claimed) {
+        let jobs = self.metrics();
+        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        for one in &claimed.jobs {
+            // Later attempts are due when their backoff is over, which is no wait for a worker.
+            if one.attempt == 1 {
+                let latency = jobs
+                    .latency
+                    .get_or_create(&jobs.queues.queue(&one.job.queue));
+                latency.observe(self.since(one.job.due));
+            }
+            leased.insert(one.job.id, one.job.kind.clone());
+        }
+    }
+
+    /// What the reports say, and whose they are.
+    fn reported(&self, reports: &[Settlement]) {
+        let jobs = self.metrics();
+        let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
+        for report in reports {
+            let kind = leased.remove(&report.id).unwrap_or_default();
+            jobs.outcomes.get_or_create(&outcome(&report.outcome)).inc();
+            let attempt = &report.attempt;
+            if let Some(failure) = &attempt.failure {
+                let name = One::failure(failure.kind.name().into());
+                jobs.failures.get_or_create(&name).inc();
+            }
+            if matches!(report.outcome, Outcome::NotRun(_)) {
+                continue;
+            }
+            let kind = jobs.kinds.kind(&kind);
+            jobs.attempts.get_or_create(&kind).inc();
+            let seconds = |us: u64| Duration::from_micros(us).as_secs_f64();
+            jobs.duration
+                .get_or_create(&kind)
+                .observe(seconds(attempt.duration_us));
+            jobs.cpu.observe(seconds(attempt.cpu_us));
+            jobs.peak_memory.observe(attempt.peak_memory as f64);
+        }
+    }
+
+    fn settled(&self, states: &[Result<State, Rejected>]) {
+        for state in states.iter().flatten().filter(|state| state.is_final()) {
+            let ended = &self.metrics().ended;
+            ended.get_or_create(&One::state(state.name())).inc();
+        }
+    }
+}
+
+fn outcome(outcome: &Outcome) -> One {
+    One::outcome(match outcome {
+        Outcome::Completed(_) => "completed",
+        Outcome::Failed { .. } => "failed",
+        Outcome::Permanent(_) => "permanent",
+        Outcome::Snoozed { .. } => "snoozed",
+        Outcome::Discarded { .. } => "discarded",
+        Outcome::NotRun(Waiting::PluginMissing) => "put-back-plugin-missing",
+        Outcome::NotRun(Waiting::PluginInvalid) => "put-back-plugin-invalid",
+        Outcome::NotRun(Waiting::PoolFull) => "put-back-pool-full",
+        Outcome::NotRun(Waiting::Shutdown) => "put-back-shutdown",
+    })
+}
+
+fn reason(rejected: &Rejected) -> One {
+    One::reason(match rejected {
+        Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) => "not-found",
+        Rejected::IdTaken(_) => "id-taken",
+        Rejected::Fenced { .. } => "fenced",
+        Rejected::WrongState { .. } => "wrong-state",
+        Rejected::SlotDone { .. } => "slot-done",
+        Rejected::Duplicate { is_kept: true, .. } => "kept-existing",
+        Rejected::Duplicate { is_kept: false, .. } => "duplicate",
+        Rejected::QueueFull { .. } => "queue-full",
+        Rejected::QueueDraining { .. } => "queue-draining",
+        Rejected::Invalid(_) => "invalid",
+    })
+}
+
+fn failed(error: &StoreError) -> One {
+    One::reason(match error {
+        StoreError::Rejected(rejected) => return reason(rejected),
+        StoreError::Full { .. } => "disk-full",
+        StoreError::Busy { .. } => "busy",
+        StoreError::Closed => "stopping",
+        StoreError::Poisoned { .. } => "poisoned",
+        StoreError::Damaged { .. } => "damaged",
+    })
+}
+
+impl Store for Observed {
+    fn mint(&self) -> JobId {
+        self.inner.mint()
+    }
+
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+        let queues: Vec<One> = jobs
+            .iter()
+            .map(|job| self.metrics().queues.queue(&job.queue))
+            .collect();
+        let asked = self.inner.enqueue(jobs);
+        Box::pin(async move {
+            let answers = asked.await;
+            let metrics = self.metrics();
+            match &answers {
+                Ok(answers) => {
+                    for (answer, queue) in answers.iter().zip(&queues) {
+                        match answer {
+                            Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
+                            Err(why) => metrics.refused.get_or_create(&reason(why)).inc(),
+                        };
+                    }
+                }
+                Err(error) => {
+                    let refused = metrics.refused.get_or_create(&failed(error));
+                    refused.inc_by(queues.len() as u64);
+                }
+            }
+            answers
+        })
+    }
+
+    fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed> {
+        let asked = self.inner.claim(request);
+        then(asked, |claimed| self.claimed(claimed))
+    }
+
+    fn checkpoint(&self, id: JobId, token: Token, bytes: Vec<u8>) -> Answer<'_, ()> {
+        self.inner.checkpoint(id, token, bytes)
+    }
+
+    fn settle(&self, reports: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>> {
+        self.reported(&reports);
+        let asked = self.inner.settle(reports);
+        then(asked, |states| self.settled(states))
+    }
+
+    fn renew(&self, leases: Vec<(JobId, Token)>) -> Answer<'_, Vec<(JobId, Token)>> {
+        self.inner.renew(leases)
+    }
+
+    fn sweep(&self) -> Answer<'_, usize> {
+        let asked = self.inner.sweep();
+        then(asked, |lost| {
+            self.metrics().lost.inc_by(*lost as u64);
+        })
+    }
+
+    fn call_off(
+        &self,
+        ids: Vec<JobId>,
+        cancel: Cancellation,
+    ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>> {
+        self.inner.call_off(ids, cancel)
+    }
+
+    fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        self.inner.amend(wishes)
+    }
+
+    fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
+        let slot = match &wish.change {
+            CronChange::Slot(due) => Some(due.at),
+            CronChange::Release { slot, .. } => Some(*slot),
+            _ => None,
+        };
+        let asked = self.inner.cron(wish);
+        then(asked, move |_| {
+            if let Some(slot) = slot {
+                self.metrics().cron_slots.inc();
+                self.metrics().cron_lag.observe(self.since(slot));
+            }
+        })
+    }
+
+    fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        self.inner.amend_dead(letters, wish)
+    }
+
+    fn import_dead(
+        &self,
+        letters: Vec<Letter>,
+        dry_run: bool,
+    ) -> Answer<'_, Vec<Result<Imported, Rejected>>> {
+        self.inner.import_dead(letters, dry_run)
+    }
+
+    fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
+        self.inner.purge_dead(bounds, dry_run)
+    }
+
+    fn steer(&self, steer: Steer) -> Answer<'_, ()> {
+        self.inner.steer(steer)
+    }
+
+    fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()> {
+        self.inner.govern(rules)
+    }
+
+    fn ready(&self) -> Arc<Notify> {
+        self.inner.ready()
+    }
+
+    fn poisoned(&self) -> Pin<Box<dyn Future<Output = String> + Send + '_>> {
+        self.inner.poisoned()
+    }
+
+    fn close(&self) -> Answer<'_, ()> {
+        self.inner.close()
+    }
+}
+
+/// An answer that is looked at on its way.
+fn then<'a, T: 'a>(asked: Answer<'a, T>, look: impl FnOnce(&T) + Send + 'a) -> Answer<'a, T> {
+    Box::pin(async move {
+        let answer = asked.await;
+        if let Ok(answer) = &answer {
+            look(answer);
+        }
+        answer
+    })
+}
+
+impl Inspect for Observed {
+    fn job(&self, id: JobId) -> Answer<'_, Option<JobView>> {
+        self.inner.job(id)
+    }
+
+    fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>> {
+        self.inner.jobs(filter, page)
+    }
+
+    fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
+        self.inner.queues()
+    }
+
+    fn crons(&self) -> Answer<'_, Vec<CronRow>> {
+        self.inner.crons()
+    }
+
+    fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
+        self.inner.unique(page)
+    }
+
+    fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {
+        self.inner.dead(filter, page)
+    }
+
+    fn count_dead(&self, filter: DeadFilter, cursor: Option<String>) -> Answer<'_, DeadCount> {
+        self.inner.count_dead(filter, cursor)
+    }
+
+    fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>> {
+        self.inner.letter(id)
+    }
+
+    fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
+        self.inner.raw_letter(name)
+    }
+
+    fn stats(&self) -> Answer<'_, StoreStats> {
+        self.inner.stats()
+    }
+
+    fn changes(&self) -> broadcast::Receiver<JobChange> {
+        self.inner.changes()
+    }
+}
