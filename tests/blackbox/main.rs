@@ -26,6 +26,7 @@ mod reload;
 mod retention;
 mod retry;
 mod schedules;
+mod service;
 mod settings;
 mod signals;
 mod space;

@@ -9,6 +9,7 @@ mod offline;
 mod reload;
 mod rooms;
 mod runner;
+mod service;
 mod settings;
 mod signals;
 mod trial;

@@ -12,7 +12,7 @@ use super::{
     offline::context,
     outside, registry_options,
     reload::{Followers, InForce, Reloader, label_queues},
-    sandbox_options,
+    sandbox_options, service,
     signals::{StopSignals, Told},
 };
 use super::{
@@ -69,10 +69,11 @@ fn raise_open_files() {
 async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Result<ExitCode> {
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
-    let metrics = Arc::new(Metrics::default());
-    label_queues(&metrics, config);
-    let wal = open_store(config, &metrics)?;
-    let store = observed(&wal, &metrics);
+    let Opened {
+        metrics,
+        wal,
+        store,
+    } = open_store(config)?;
     let http = http::bind(config).await?;
     let Some(registry) = start_registry(config, &mut signals).await? else {
         store.close().await.context("cannot close the store")?;
@@ -112,6 +113,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     let serving = tokio::spawn(server.run(ctx));
     let address = http.as_ref().map(Http::address);
     tell_ready(config, &registry.catalog(), address);
+    let watchdog = service::watchdog(store.clone());
 
     let broken = broken(&*store, &engine, &mut signals, &reloader, &in_force).await;
     // What is broken is left to a restart at once: with a poisoned store no outcome can be written.
@@ -119,11 +121,9 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
         None => in_force.now().runner.shutdown_grace,
         Some(_) => Duration::ZERO,
     };
-    let hurry = async {
-        let signal = signals.next().await;
-        tracing::info!(%signal, "stopping at once");
-    };
-    engine.stop(grace, hurry).await;
+    service::stopping();
+    engine.stop(grace, hurry(&mut signals)).await;
+    drop(watchdog);
     socket.stop();
     serving.await.context("the socket's task broke")?;
     if let Some(http) = http {
@@ -136,6 +136,12 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// A second signal, while the runner stops.
+async fn hurry(signals: &mut StopSignals) {
+    let signal = signals.next().await;
+    tracing::info!(%signal, "stopping at once");
 }
 
 /// Resolves when the runner is to stop: what broke, if something did.
@@ -179,7 +185,11 @@ async fn stop_signal(
                     tracing::info!("quiet: no new jobs are claimed until `sandhog worker resume`");
                 }
                 // What came of it is told in the log.
-                Told::Reload => drop(reloader.reload_and_tell().await),
+                Told::Reload => {
+                    service::reloading();
+                    drop(reloader.reload_and_tell().await);
+                    service::ready("settings read again");
+                }
             },
             () = engine.stop_asked() => return "`sandhog worker stop`",
         }
@@ -197,27 +207,38 @@ fn tell_ready(config: &Config, catalog: &Catalog, http: Option<SocketAddr>) {
         http = %config::Listen(http),
         "ready"
     );
+    service::ready(&format!("{} kinds of jobs run", catalog.kinds().len()));
     if catalog.plugins.is_empty() {
         let folder = config.runner.plugins.display();
         tracing::warn!("no plugin is served: drop NAME.wasm files into {folder}");
     }
 }
 
-fn open_store(config: &Config, metrics: &Metrics) -> anyhow::Result<Arc<Wal>> {
+/// The store, and what goes in and out of it counted.
+struct Opened {
+    metrics: Arc<Metrics>,
+    wal: Arc<Wal>,
+    store: Arc<dyn Store>,
+}
+
+fn open_store(config: &Config) -> anyhow::Result<Opened> {
+    let metrics = Arc::new(Metrics::default());
+    label_queues(&metrics, config);
     let options = WalOptions {
         watch: metrics.log.clone(),
         ..wal_options(config, "sandhog start")
     };
-    wal::open(options).with_context(|| {
+    let wal = wal::open(options).with_context(|| {
         let data = config.runner.data.display();
         format!("cannot open the data directory {data}")
-    })
-}
-
-/// The same store, with what goes in and out counted.
-fn observed(wal: &Arc<Wal>, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
+    })?;
     let clock = Arc::new(SystemClock::default());
-    Arc::new(Observed::new(wal.clone(), metrics.clone(), clock))
+    let store = Arc::new(Observed::new(wal.clone(), metrics.clone(), clock));
+    Ok(Opened {
+        metrics,
+        wal,
+        store,
+    })
 }
 
 /// The plugin folder, looked through; `None` when a signal came meanwhile.

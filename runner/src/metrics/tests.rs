@@ -1,3 +1,5 @@
+//! The text, its labels and its page.
+
 use std::collections::BTreeSet;
 
 use super::*;
@@ -99,11 +101,11 @@ fn queues_that_share_a_label_are_added_up_and_none_is_left_over() {
 fn the_metrics_page_in_docs_is_what_the_code_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/metrics.md");
     if std::env::var_os("SANDHOG_WRITE_DOCS").is_some() {
-        std::fs::write(path, table::page()).expect("the page can be written");
+        std::fs::write(path, page()).expect("the page can be written");
     }
     let kept = std::fs::read_to_string(path).expect("the page is there");
     assert!(
-        kept == table::page(),
+        kept == page(),
         "docs/metrics.md differs: SANDHOG_WRITE_DOCS=1 writes it"
     );
 }

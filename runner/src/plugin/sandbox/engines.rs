@@ -6,7 +6,10 @@
 use std::{
     fmt,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, Weak},
+    sync::{
+        Arc, Mutex, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -61,6 +64,8 @@ impl Default for SandboxOptions {
 /// Makes engines and drives their clock on a thread of its own: a blocked worker must not stop it.
 pub(crate) struct Engines {
     watched: Mutex<Vec<EngineWeak>>,
+    /// Whether it was told how sandboxes get their memory.
+    told: AtomicBool,
 }
 
 /// What allocates the instances of an engine.
@@ -77,6 +82,7 @@ impl Engines {
     pub(crate) fn start() -> Result<Arc<Self>, String> {
         let engines = Arc::new(Self {
             watched: Mutex::new(Vec::new()),
+            told: AtomicBool::new(false),
         });
         let weak = Arc::downgrade(&engines);
         thread::Builder::new()
@@ -130,6 +136,23 @@ impl Engines {
             .map_err(|error| format!("cannot set up the compiler: {error:#}"))?;
         self.watch(&engine);
         Ok(engine)
+    }
+
+    /// Say once how sandboxes get their memory: it makes a difference of several times.
+    pub(crate) fn tell(&self, allocator: Allocator) {
+        if self.told.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tracing::info!(
+            memory = match allocator {
+                Allocator::Pool { scan: true } => "pooled, cleared by page-map scan",
+                Allocator::Pool { scan: false } =>
+                    "pooled, cleared without page-map scan: Linux 6.7 has it",
+                Allocator::OnDemand =>
+                    "mapped for each attempt: the address space has no room for a pool",
+            },
+            "sandboxes are set up"
+        );
     }
 
     fn watch(&self, engine: &Engine) {

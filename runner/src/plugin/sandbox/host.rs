@@ -11,7 +11,7 @@ use wasmtime::{Engine, Store, component::Linker};
 use super::{
     bindings::{HandlerPluginPre, exports::sandhog::job::handler},
     cpu::measured,
-    engines::{Allocator, Engines, SandboxOptions},
+    engines::{Engines, SandboxOptions},
     linker::linker,
     outcome::{Facts, host_panic, judge},
     run::{End, store, unwinding, visit},
@@ -104,12 +104,7 @@ impl Host for WasmHost {
 impl WasmHost {
     pub(crate) fn new(options: &SandboxOptions, engines: Arc<Engines>) -> Result<Self, String> {
         let (engine, allocator) = engines.worker(options)?;
-        match allocator {
-            Allocator::Pool { scan } => {
-                tracing::debug!(slots = options.slots, scan, "sandbox pool is set up");
-            }
-            Allocator::OnDemand => tracing::debug!("sandboxes are mapped on demand"),
-        }
+        engines.tell(allocator);
         Ok(Self {
             linker: linker(&engine)?,
             engine,
