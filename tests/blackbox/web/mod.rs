@@ -1,8 +1,11 @@
 //! The runner over HTTP.
 
+mod feed;
 mod gate;
+mod large;
 mod remote;
 mod resources;
+mod slow;
 mod steering;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
