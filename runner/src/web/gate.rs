@@ -140,8 +140,8 @@ fn content(head: &Parts) -> Result<(), Problem> {
     {
         return refused("the body is compressed: send it as it is".to_owned());
     }
-    // No page of another site can send this without being asked first, which is always refused.
-    if head.method == Method::DELETE {
+    // No page of another site can send any other without asking first, which is always refused.
+    if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) {
         return Ok(());
     }
     let wanted = match head.uri.path() {

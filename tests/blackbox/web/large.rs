@@ -85,7 +85,7 @@ fn t47_bodies_that_are_too_large_too_deep_or_mean_two_things() {
     let chunked = "POST /api/v1/jobs HTTP/1.1\r\nhost: HOST\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = [b"10000\r\n".to_vec(), vec![b'['; 0x10000], b"\r\n".to_vec()].concat();
     assert_eq!(endless(&http, chunked, &chunk).problem(), "too-large");
-    let lying = "POST /api/v1/jobs HTTP/1.1\r\nhost: HOST\r\ncontent-type: application/json\r\ncontent-length: 18446744073709551615\r\n\r\n";
+    let lying = "POST /api/v1/jobs HTTP/1.1\r\nhost: HOST\r\ncontent-type: application/json\r\ncontent-length: 1000000000000000\r\n\r\n";
     assert_eq!(endless(&http, lying, b"x").problem(), "too-large");
     bounded(&runner, &http, before, "bodies");
 }
@@ -165,7 +165,7 @@ fn t47_heads_that_are_too_large_or_no_heads() {
 
 /// The memory of the runner once it did everything once.
 fn warm(runner: &Runner, http: &Http) -> u64 {
-    let payload = "x".repeat(1 << 20);
+    let payload = "x".repeat((1 << 20) - 2);
     for _ in 0..4 {
         let _ = http
             .post(

@@ -3,6 +3,7 @@
 mod feed;
 mod gate;
 mod large;
+mod lines;
 mod remote;
 mod resources;
 mod slow;
