@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::{logging::LogLevel, settings::entries};
+use super::{http, logging::LogLevel, settings::entries};
 use crate::{
     api::{self, ApiError, Difference, ErrorCode, Reloaded},
     cli::ReadSettings,
@@ -13,6 +13,7 @@ use crate::{
     engine::CronBook,
     plugin::{Outside, Registry},
     store::{Store, StoreError},
+    web::{Guard, Tokens},
 };
 
 /// The settings that count for what begins now.
@@ -42,6 +43,8 @@ pub(super) struct Followers {
     pub(super) outside: Arc<Outside>,
     pub(super) crons: Arc<CronBook>,
     pub(super) level: LogLevel,
+    /// Who may ask over HTTP, when the runner is reached so.
+    pub(super) guard: Option<Guard>,
 }
 
 /// Reads the settings again.
@@ -81,6 +84,10 @@ impl Reloader {
         let _turn = self.turn.lock().await;
         let read = (self.read)().map_err(|error| ReloadError::Refused(error.to_string()))?;
         let schedules = entries(&read).map_err(ReloadError::Refused)?;
+        let tokens = match &self.followers.guard {
+            Some(guard) => Some((guard, tokens(&read, guard)?)),
+            None => None,
+        };
         let config = Arc::new(read);
         let Followers {
             in_force,
@@ -89,6 +96,7 @@ impl Reloader {
             outside,
             crons,
             level,
+            guard: _,
         } = &self.followers;
         // First what can fail; nothing else has changed by then.
         store.govern(Arc::new(config.queue_rules())).await?;
@@ -98,6 +106,9 @@ impl Reloader {
         in_force.put(Arc::clone(&config));
         crons.replace(schedules);
         level.set(&config.log.level);
+        if let Some((guard, tokens)) = tokens {
+            guard.put(tokens);
+        }
         registry.look();
 
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,6 +131,18 @@ impl Reloader {
         }
         done
     }
+}
+
+/// The tokens that the settings name now. A runner that asks for them goes on asking: it may listen where
+/// everybody could come in.
+fn tokens(config: &Config, guard: &Guard) -> Result<Tokens, ReloadError> {
+    let read = http::tokens(config).map_err(|error| ReloadError::Refused(error.to_string()))?;
+    if read.is_empty() && !guard.now().is_empty() {
+        let why =
+            "no token is left, which counts from a start only: name some with `http.token_file`";
+        return Err(ReloadError::Refused(why.to_owned()));
+    }
+    Ok(read)
 }
 
 impl api::Reload for Reloader {

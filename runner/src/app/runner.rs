@@ -84,6 +84,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
         outside: outside(config, Some(clear_scratch(config)?)),
         crons: Arc::new(book(config)),
         level,
+        guard: http.as_ref().map(|bound| bound.guard.clone()),
     };
     let in_force = Arc::clone(&followers.in_force);
     let engine = start_engine(config, &store, &followers).await?;

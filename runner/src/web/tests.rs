@@ -17,7 +17,7 @@ use super::{
     resources,
     route::{Gives, Route},
     site::{Asking, Site},
-    token::{Caller, Role, Tokens},
+    token::{Caller, Guard, Role},
 };
 use crate::api::double::Double;
 
@@ -34,7 +34,7 @@ impl Desk {
         let double = Double::new();
         let gate = Gate {
             hosts: Hosts::new(([127, 0, 0, 1], 7263).into(), &[]),
-            tokens: Tokens::default(),
+            guard: Guard::default(),
         };
         let (stop, stopped) = watch::channel(false);
         Self {

@@ -9,6 +9,8 @@ use super::runner;
 
 /// Most that the runner may grow over all of it, in KiB.
 const GROWTH_KIB: u64 = 16 << 10;
+/// Most bytes of the body of a job, as `limits.payload` is by default.
+const MOST: usize = (256 << 10) + 2 * (1 << 20);
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 fn post(http: &Http, body: &[u8]) -> Reply {
@@ -33,14 +35,13 @@ fn endless(http: &Http, head: &str, part: &[u8]) -> Reply {
 fn t47_bodies_that_are_too_large_too_deep_or_mean_two_things() {
     let (_home, runner, http) = runner();
     let before = warm(&runner, &http);
-    let most = (256 << 10) + 2 * (1 << 20);
     let job = |length: usize| {
         let start = r#"{"kind":"nobody","payload_text":""#;
         let fill = "x".repeat(length - start.len() - 2);
         format!("{start}{fill}\"}}").into_bytes()
     };
-    assert_eq!(post(&http, &job(most)).problem(), "invalid");
-    assert_eq!(post(&http, &job(most + 1)).problem(), "too-large");
+    assert_eq!(post(&http, &job(MOST)).problem(), "invalid");
+    assert_eq!(post(&http, &job(MOST + 1)).problem(), "too-large");
     let deep = format!(r#"{{"kind":"nobody","payload":{}}}"#, "[".repeat(200_000));
     let table: [(&[u8], &str); 14] = [
         (b"", "bad-request"),
@@ -126,6 +127,13 @@ fn t47_heads_that_are_too_large_or_no_heads() {
         http.get(&longer).problem().as_str(),
         "uri-too-long" | "headers-too-large"
     ));
+    bounded(&runner, &http, before, "heads");
+}
+
+#[test]
+fn t47_what_is_no_request() {
+    let (_home, runner, http) = runner();
+    let before = warm(&runner, &http);
     for bytes in [
         &b"hello\r\n\r\n"[..],
         b"GET / HTTP/9.9\r\n\r\n",
@@ -160,13 +168,16 @@ fn t47_heads_that_are_too_large_or_no_heads() {
         http.address
     );
     assert_eq!(http.raw(twice.as_bytes()).problem(), "bad-request");
-    bounded(&runner, &http, before, "heads");
+    bounded(&runner, &http, before, "no requests");
 }
 
 /// The memory of the runner once it did everything once.
 fn warm(runner: &Runner, http: &Http) -> u64 {
     let payload = "x".repeat((1 << 20) - 2);
-    for _ in 0..4 {
+    // The largest body that is read to its end, on each of the threads that read.
+    let largest = vec![b' '; MOST];
+    for _ in 0..8 {
+        assert_eq!(post(http, &largest).problem(), "bad-request");
         let _ = http
             .post(
                 "/api/v1/jobs",

@@ -7,9 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sandhog_kit::{Http, http, long, wait};
+use sandhog_kit::{Home, Http, http, long, wait};
 
-use super::runner;
+use super::{runner, start};
+use crate::SANDHOG;
 
 /// Ends a connection may have: an answer and the end, or the end.
 fn is_over(mut stream: &TcpStream) -> bool {
@@ -125,4 +126,20 @@ fn a_wait_ends_when_the_caller_goes_away() {
         Duration::from_secs(20),
         || (http.get(&path).status == 200).then_some(()),
     );
+}
+
+#[test]
+fn no_more_connections_are_taken_than_the_settings_say() {
+    let home = Home::new(SANDHOG).over_http();
+    home.write_config("[http]\nconnections = 3\n");
+    let (_home, _runner, http) = start(home);
+    let held: Vec<TcpStream> = (0..3).map(|_| half_open(&http, "GET ")).collect();
+    wait::until("every place to be taken", Duration::from_secs(20), || {
+        (http.get("/health").status == 503).then_some(())
+    });
+    assert_eq!(http.get("/health").problem(), "busy");
+    drop(held);
+    wait::until("a place to be free", Duration::from_secs(20), || {
+        (http.get("/health").status == 200).then_some(())
+    });
 }
