@@ -1,5 +1,6 @@
 //! The project's own commands, called as `cargo xtask COMMAND`.
 
+mod api;
 mod bench;
 mod debian;
 mod demo;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
   plugins         build the sample plugins into plugins/*.wasm, and the one the tests need
   languages [--only python|js|c]
                   install the tools of the other languages, test their SDKs, build their handlers
+  api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI)
   tidy            the house rules alone
   bench store [OPTIONS]
                   measure the store beside a bare log, in an optimised build; --help shows the options
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["languages", "--only", only] if languages::NAMES.contains(&only) => {
             languages::run(&root, Some(only))
         }
+        ["api"] => api::run(&root, 50),
         ["tidy"] => test::tidy(&root),
         ["bench", bench, ref words @ ..] => bench::run(&root, bench, words),
         [] | ["help" | "--help" | "-h"] => {

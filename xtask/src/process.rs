@@ -91,6 +91,11 @@ impl Answer {
 impl Sandhog {
     /// Starts a runner and waits, 60 s at most, until it answers.
     pub(crate) fn start(&self) -> Result<Held, String> {
+        self.start_at("off")
+    }
+
+    /// The same with one that is reached over HTTP.
+    pub(crate) fn start_at(&self, listen: &str) -> Result<Held, String> {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
@@ -102,7 +107,7 @@ impl Sandhog {
             .arg(&self.data)
             .arg("--plugins")
             .arg(&self.plugins)
-            .args(["--listen", "off"])
+            .args(["--listen", listen])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(log)

@@ -8,14 +8,19 @@ use tokio::task::JoinHandle;
 use crate::{
     api::Ctx,
     config::Config,
-    web::{Handle, Options, Server, Tokens},
+    web::{Guard, Handle, Options, Server, TokenError, Tokens},
 };
 
 /// How long a stop waits for answers under way.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// An address that is open. Whoever connects waits until it is served.
-pub(super) struct Bound(Server, Handle);
+pub(super) struct Bound {
+    server: Server,
+    handle: Handle,
+    /// The tokens that count.
+    pub(super) guard: Guard,
+}
 
 /// An address that is served.
 pub(super) struct Http {
@@ -30,6 +35,25 @@ pub(super) async fn bind(config: &Config) -> anyhow::Result<Option<Bound>> {
     let Some(listen) = settings.listen.0 else {
         return Ok(None);
     };
+    let guard = Guard::new(tokens(config)?);
+    let bound = Server::bind(Options {
+        listen,
+        guard: guard.clone(),
+        hosts: settings.hosts.clone(),
+        connections: settings.connections,
+        grace: GRACE,
+    });
+    let (server, handle) = bound.await.context("cannot serve HTTP")?;
+    Ok(Some(Bound {
+        server,
+        handle,
+        guard,
+    }))
+}
+
+/// The tokens that the settings name.
+pub(super) fn tokens(config: &Config) -> Result<Tokens, TokenError> {
+    let settings = &config.http;
     let mut tokens = match &settings.token_file {
         Some(path) => Tokens::read(path)?,
         None => Tokens::default(),
@@ -37,20 +61,12 @@ pub(super) async fn bind(config: &Config) -> anyhow::Result<Option<Bound>> {
     if let Some(token) = &settings.token {
         tokens.add_admin("SANDHOG_HTTP_TOKEN", &token.0)?;
     }
-    let bound = Server::bind(Options {
-        listen,
-        tokens,
-        hosts: settings.hosts.clone(),
-        connections: settings.connections,
-        grace: GRACE,
-    });
-    let (server, handle) = bound.await.context("cannot serve HTTP")?;
-    Ok(Some(Bound(server, handle)))
+    Ok(tokens)
 }
 
 impl Bound {
     pub(super) fn serve(self, ctx: &Ctx) -> Http {
-        let Self(server, handle) = self;
+        let Self { server, handle, .. } = self;
         Http {
             address: server.address(),
             handle,

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::{logging::LogLevel, settings::entries};
+use super::{http, logging::LogLevel, settings::entries};
 use crate::{
     api::{self, ApiError, Difference, ErrorCode, Reloaded},
     cli::ReadSettings,
@@ -14,6 +14,7 @@ use crate::{
     metrics::Metrics,
     plugin::{Outside, Registry},
     store::{Store, StoreError},
+    web::{Guard, Tokens},
 };
 
 /// The settings that count for what begins now.
@@ -44,6 +45,8 @@ pub(super) struct Followers {
     pub(super) crons: Arc<CronBook>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) level: LogLevel,
+    /// Who may ask over HTTP, when the runner is reached so.
+    pub(super) guard: Option<Guard>,
 }
 
 /// Give the queues that the settings name a label of their own.
@@ -90,6 +93,10 @@ impl Reloader {
         let _turn = self.turn.lock().await;
         let read = (self.read)().map_err(|error| ReloadError::Refused(error.to_string()))?;
         let schedules = entries(&read).map_err(ReloadError::Refused)?;
+        let tokens = match &self.followers.guard {
+            Some(guard) => Some((guard, tokens(&read, guard)?)),
+            None => None,
+        };
         let config = Arc::new(read);
         let Followers {
             in_force,
@@ -99,6 +106,7 @@ impl Reloader {
             crons,
             metrics,
             level,
+            guard: _,
         } = &self.followers;
         // First what can fail; nothing else has changed by then.
         store.govern(Arc::new(config.queue_rules())).await?;
@@ -109,6 +117,9 @@ impl Reloader {
         crons.replace(schedules);
         label_queues(metrics, &config);
         level.set(&config.log.level);
+        if let Some((guard, tokens)) = tokens {
+            guard.put(tokens);
+        }
         registry.look();
 
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,6 +142,18 @@ impl Reloader {
         }
         done
     }
+}
+
+/// The tokens that the settings name now. A runner that asks for them goes on asking: it may listen where
+/// everybody could come in.
+fn tokens(config: &Config, guard: &Guard) -> Result<Tokens, ReloadError> {
+    let read = http::tokens(config).map_err(|error| ReloadError::Refused(error.to_string()))?;
+    if read.is_empty() && !guard.now().is_empty() {
+        let why =
+            "no token is left, which counts from a start only: name some with `http.token_file`";
+        return Err(ReloadError::Refused(why.to_owned()));
+    }
+    Ok(read)
 }
 
 impl api::Reload for Reloader {

@@ -94,6 +94,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
         crons: Arc::new(book(config)),
         metrics: metrics.clone(),
         level,
+        guard: http.as_ref().map(|bound| bound.guard.clone()),
     };
     let in_force = Arc::clone(&followers.in_force);
     let engine = start_engine(config, &store, &followers).await?;

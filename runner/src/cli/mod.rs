@@ -52,6 +52,7 @@ pub use rooms::{
     Trial, Tryout,
 };
 pub use session::{Format, Io};
+pub(crate) use text::plain;
 
 /// Do what this process was called for.
 #[must_use]

@@ -17,7 +17,7 @@ fn is_order(c: char) -> bool {
 }
 
 /// The text with orders to the terminal written out. One line in, one line out.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(is_order) {
         return Cow::Borrowed(text);
     }

@@ -101,7 +101,7 @@ impl fmt::Debug for Hidden {
 pub(super) const HTTP: Table = Table {
     name: "http",
     says: "The runner over HTTP ([http.md](http.md)).",
-    reload: Reload::Only(&[]),
+    reload: Reload::Only(&["token_file"]),
     keys: &[
         key!(
             Config,
@@ -115,7 +115,7 @@ pub(super) const HTTP: Table = Table {
             http.token_file,
             "token_file",
             Form::Path,
-            "The file with the tokens that may ask, `ROLE:TOKEN` or `ROLE:NAME:TOKEN` a line, with viewer, operator or admin as the role; nobody else may be able to read it. Relative to this file. `SANDHOG_HTTP_TOKEN_FILE` overrides it, and `SANDHOG_HTTP_TOKEN` is one more token, for an admin. Without any, whoever reaches the address may do everything."
+            "The file with the tokens that may ask, `ROLE:TOKEN` or `ROLE:NAME:TOKEN` a line, with viewer, operator or admin as the role; nobody else may be able to read it. A reload reads it again. Relative to this file. `SANDHOG_HTTP_TOKEN_FILE` overrides it, and `SANDHOG_HTTP_TOKEN` is one more token, for an admin. Without any, whoever reaches the address may do everything."
         ),
         key!(
             Config,

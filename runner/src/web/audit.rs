@@ -75,15 +75,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             ("enqueue", some(kinds, jobs.len()))
         }
         Request::Retry { id } => ("retry", id.text()),
-        Request::AmendJobs { ids, act } => {
-            let what = match act {
-                JobAct::Retry => "retry",
-                JobAct::Snooze { .. } => "snooze",
-                JobAct::Discard { .. } => "discard",
-                JobAct::Remove { .. } => "remove",
-            };
-            (what, ids_of(ids))
-        }
+        Request::AmendJobs { ids, act } => (of_jobs(act), ids_of(ids)),
         Request::CallOff { ids, how, .. } => {
             let what = match how {
                 Asked::Cancel => "cancel",
@@ -111,23 +103,9 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             ("purge", format!("{bounds:?}, dry run {dry_run}"))
         }
         Request::ActOnCron { name, act } => (of_cron(act), name.clone()),
-        Request::ActOnPlugin { name, act } => {
-            let what = match act {
-                PluginAct::Rollback { .. } => "roll back plugin",
-                PluginAct::Quarantine { .. } => "quarantine plugin",
-                PluginAct::Release => "release plugin",
-            };
-            (what, name.clone())
-        }
+        Request::ActOnPlugin { name, act } => (of_plugin(act), name.clone()),
         Request::Reload => ("reload", String::new()),
-        Request::ActOnWorkers { act } => {
-            let what = match act {
-                WorkersAct::Quiet => "quiet workers",
-                WorkersAct::Resume => "resume workers",
-                WorkersAct::Stop => "stop",
-            };
-            (what, String::new())
-        }
+        Request::ActOnWorkers { act } => (of_workers(*act), String::new()),
         Request::Ping
         | Request::Job { .. }
         | Request::Jobs { .. }
@@ -145,6 +123,31 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::Workers
         | Request::Stats => return None,
     })
+}
+
+fn of_jobs(act: &JobAct) -> &'static str {
+    match act {
+        JobAct::Retry => "retry",
+        JobAct::Snooze { .. } => "snooze",
+        JobAct::Discard { .. } => "discard",
+        JobAct::Remove { .. } => "remove",
+    }
+}
+
+fn of_plugin(act: &PluginAct) -> &'static str {
+    match act {
+        PluginAct::Rollback { .. } => "roll back plugin",
+        PluginAct::Quarantine { .. } => "quarantine plugin",
+        PluginAct::Release => "release plugin",
+    }
+}
+
+fn of_workers(act: WorkersAct) -> &'static str {
+    match act {
+        WorkersAct::Quiet => "quiet workers",
+        WorkersAct::Resume => "resume workers",
+        WorkersAct::Stop => "stop",
+    }
 }
 
 fn of_cron(act: &CronAct) -> &'static str {

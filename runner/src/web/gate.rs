@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, Method, header, request::Parts};
 use super::{
     hosts::Hosts,
     problem::{Code, Problem},
-    token::{Caller, Tokens},
+    token::{Caller, Guard},
 };
 
 /// Most headers of a request, and most bytes of them together.
@@ -31,7 +31,7 @@ pub(super) struct Ends {
 #[derive(Debug)]
 pub(super) struct Gate {
     pub(super) hosts: Hosts,
-    pub(super) tokens: Tokens,
+    pub(super) guard: Guard,
 }
 
 impl Gate {
@@ -74,7 +74,7 @@ impl Gate {
             .and_then(|value| value.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim());
-        let caller = self.tokens.caller(token);
+        let caller = self.guard.now().caller(token);
         caller.ok_or_else(|| {
             let why = match first {
                 None => "no token came with the request: send `Authorization: Bearer TOKEN`",
@@ -140,8 +140,8 @@ fn content(head: &Parts) -> Result<(), Problem> {
     {
         return refused("the body is compressed: send it as it is".to_owned());
     }
-    // No page of another site can send this without being asked first, which is always refused.
-    if head.method == Method::DELETE {
+    // No page of another site can send any other without asking first, which is always refused.
+    if !matches!(head.method, Method::POST | Method::PUT | Method::PATCH) {
         return Ok(());
     }
     let wanted = match head.uri.path() {

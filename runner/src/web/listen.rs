@@ -20,7 +20,7 @@ use super::{
     problem::{Code, Problem},
     serve::Front,
     site::Site,
-    token::Tokens,
+    token::Guard,
 };
 use crate::api::Ctx;
 
@@ -38,7 +38,7 @@ pub struct Options {
     /// Where to listen. Port 0 is any free one.
     pub listen: SocketAddr,
     /// Who may ask.
-    pub tokens: Tokens,
+    pub guard: Guard,
     /// Names the runner answers to beside the address.
     pub hosts: Vec<String>,
     /// Connections at a time; fewer when few files may be open.
@@ -102,7 +102,7 @@ impl Server {
     /// Open the address. Must be called within a tokio runtime.
     pub async fn bind(options: Options) -> Result<(Self, Handle), BindError> {
         let listen = options.listen;
-        if options.tokens.is_empty() && !listen.ip().to_canonical().is_loopback() {
+        if options.guard.now().is_empty() && !listen.ip().to_canonical().is_loopback() {
             return Err(BindError::Unguarded { listen });
         }
         let failed = |source: io::Error| match source.kind() {
@@ -131,7 +131,7 @@ impl Server {
     pub async fn run(mut self, ctx: Ctx) {
         let gate = Gate {
             hosts: Hosts::new(self.address, &self.options.hosts),
-            tokens: self.options.tokens.clone(),
+            guard: self.options.guard.clone(),
         };
         let site = Site::new(ctx, gate, self.stop.clone());
         let front = Front::new(Arc::new(site));

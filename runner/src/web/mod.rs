@@ -27,4 +27,4 @@ mod token;
 
 pub use client::{Client, ClientError, Url};
 pub use listen::{BindError, Handle, Options, Server};
-pub use token::{Role, TokenError, Tokens, check as check_token, read_token};
+pub use token::{Guard, Role, TokenError, Tokens, check as check_token, read_token};

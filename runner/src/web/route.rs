@@ -101,7 +101,8 @@ impl Takes {
     pub(super) fn time(self) -> Duration {
         Duration::from_secs(match self {
             Self::Nothing | Self::Maybe(_) | Self::Json(_, Size::Small) => 10,
-            Self::Json(_, Size::Job | Size::Jobs) | Self::Call => 30,
+            Self::Json(_, Size::Job) => 20,
+            Self::Json(_, Size::Jobs) | Self::Call => 60,
         })
     }
 

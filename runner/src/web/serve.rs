@@ -1,18 +1,18 @@
 //! A request's way: through the gate, to its resource, and back as an answer.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Body,
-    extract::{RawPathParams, Request},
+    extract::{RawPathParams, Request, rejection::RawPathParamsRejection},
     response::Response,
     routing::{MethodFilter, MethodRouter, on},
 };
 use bytes::{Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, header, request::Parts};
 use http_body_util::BodyExt as _;
-use tokio::time::timeout;
+use tokio::time::{error::Elapsed, timeout};
 use tower_service::Service as _;
 
 use super::{
@@ -24,6 +24,8 @@ use super::{
     site::{Asking, Site},
 };
 
+/// How long nothing of a body may arrive.
+const STALL: Duration = Duration::from_secs(10);
 /// Header that names a wish.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -120,17 +122,22 @@ async fn no_such_method() -> Response {
 fn resource(
     site: &Arc<Site>,
     route: Route,
-) -> impl Fn(RawPathParams, Request) -> Answering + Clone + Send + Sync + 'static {
+) -> impl Fn(Params, Request) -> Answering + Clone + Send + Sync + 'static {
     let (site, route) = (Arc::clone(site), Arc::new(route));
     move |params, request| {
         let (site, route) = (Arc::clone(&site), Arc::clone(&route));
         Box::pin(async move {
-            let done = serve(site, &route, &params, request).await;
+            let done = match params {
+                Ok(params) => serve(site, &route, &params, request).await,
+                Err(error) => Err(Problem::malformed(error.body_text())),
+            };
             done.unwrap_or_else(|problem| problem.response())
         })
     }
 }
 
+/// What stands in a path, or why it cannot be read.
+type Params = Result<RawPathParams, RawPathParamsRejection>;
 type Answering = std::pin::Pin<Box<dyn Future<Output = Response> + Send>>;
 
 async fn serve(
@@ -204,7 +211,7 @@ async fn read(
     let whole = async {
         let (mut bytes, mut room) = (BytesMut::new(), None);
         let mut paid = 0;
-        while let Some(frame) = body.frame().await {
+        while let Some(frame) = timeout(STALL, body.frame()).await? {
             let frame = frame.map_err(|_| {
                 Problem::malformed("the body broke off, or its chunks cannot be read")
             })?;
@@ -226,10 +233,13 @@ async fn read(
     };
     match timeout(takes.time(), whole).await {
         Ok(read) => read,
-        Err(_) => Err(Problem::new(
-            Code::Timeout,
-            format!("the body was not there within {:?}", takes.time()),
-        )),
+        Err(over) => Err(over.into()),
+    }
+}
+
+impl From<Elapsed> for Problem {
+    fn from(_: Elapsed) -> Self {
+        Self::new(Code::Timeout, "the body was not there in time")
     }
 }
 

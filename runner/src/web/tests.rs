@@ -17,7 +17,7 @@ use super::{
     resources,
     route::{Gives, Route},
     site::{Asking, Site},
-    token::{Caller, Role, Tokens},
+    token::{Caller, Guard, Role},
 };
 use crate::api::double::Double;
 
@@ -34,7 +34,7 @@ impl Desk {
         let double = Double::new();
         let gate = Gate {
             hosts: Hosts::new(([127, 0, 0, 1], 7263).into(), &[]),
-            tokens: Tokens::default(),
+            guard: Guard::default(),
         };
         let (stop, stopped) = watch::channel(false);
         Self {
@@ -105,6 +105,7 @@ fn answers_are_what_the_document_says() {
         "kind": "page", "payload": { "a": 1 }, "headers": [["k", "1"], ["k", "2"]], "queue": "q",
         "backoff": "fixed 1s", "attempt_timeout": "2s", "retry_for": "1h", "expires_in": "1h", "group": "g",
         "tags": ["t"], "unique": { "by": ["a"], "for": "1h" }, "idempotency_key": "i",
+        "then": ["page", { "kind": "page", "payload": [1], "in": "1s" }],
     });
     let done = desk.enqueue(full);
     desk.double.completes(done, "image/png", b"\x89PNG");
@@ -159,6 +160,22 @@ fn answers_are_what_the_document_says() {
     for name in ["quietWorkers", "resumeWorkers"] {
         let _ = desk.ask(name, &[], "", Value::Null).unwrap();
     }
+}
+
+#[test]
+fn answers_to_changes_of_a_job_are_what_the_document_says() {
+    let desk = Desk::new();
+    let again = desk.enqueue(json!({ "kind": "page" })).text();
+    for (name, body) in [
+        ("snoozeJob", json!({ "for": "1h" })),
+        ("snoozeJob", json!({ "until": "2099-01-01T00:00:00Z" })),
+        ("retryJob", Value::Null),
+        ("discardJob", json!({ "reason": "r" })),
+    ] {
+        let _ = desk.ask(name, &[&again], "", body).unwrap();
+    }
+    let gone = desk.ask("deleteJob", &[&again], "force=true", Value::Null);
+    assert_eq!(gone.unwrap()["state"], Value::Null);
 }
 
 #[test]
@@ -264,6 +281,10 @@ fn bodies_that_mean_two_things_are_refused() {
         ("enqueueJob", json!([])),
         ("enqueueJobs", json!({ "jobs": [] })),
         ("enqueueJobs", json!({ "jobs": [1] })),
+        (
+            "enqueueJob",
+            json!({ "kind": "page", "then": [{ "kind": "page", "at": "2099-01-01T00:00:00Z" }] }),
+        ),
         ("releaseUnique", json!({ "ids": ["x"] })),
         ("purgeDead", json!({ "max_letters": -1, "dry_run": true })),
         ("purgeDead", json!({ "max_letters": 1.5, "dry_run": true })),

@@ -6,6 +6,7 @@ use std::{
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     str::FromStr,
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use sha2::{Digest as _, Sha256};
@@ -76,6 +77,29 @@ pub struct Tokens {
 struct Known {
     digest: [u8; 32],
     caller: Caller,
+}
+
+/// The tokens that count now; others may be put in their place.
+#[derive(Debug, Clone, Default)]
+pub struct Guard(Arc<RwLock<Arc<Tokens>>>);
+
+impl Guard {
+    /// With these to begin with.
+    #[must_use]
+    pub fn new(tokens: Tokens) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(tokens))))
+    }
+
+    /// Those that count now.
+    #[must_use]
+    pub fn now(&self) -> Arc<Tokens> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// From now on these count.
+    pub fn put(&self, tokens: Tokens) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
+    }
 }
 
 /// What is in it is not to be shown, not even its digests.

@@ -292,3 +292,35 @@ fn with_off_nothing_listens() {
         runner.said().contains("http=off").then_some(())
     });
 }
+
+/// Tokens rotate without a restart, and a runner that asks for them goes on asking.
+#[test]
+fn tokens_are_read_again_by_a_reload() {
+    let (home, _runner, http) = guarded();
+    let fresh = "viewer-fedcba9876543210";
+    let file = home.folder().join("tokens");
+    fs::write(&file, format!("viewer:{fresh}\nadmin:{ADMIN}\n")).unwrap();
+    let _ = http.with(VIEWER).get("/api/v1/stats").is(200);
+    let reload = |token: &str| {
+        http.with(token)
+            .post("/api/v1/config/reload", &serde_json::json!({}))
+    };
+    assert_eq!(reload(VIEWER).problem(), "forbidden");
+    let told = reload(ADMIN).is(200).json();
+    assert_eq!(told, serde_json::json!({ "differs": [] }));
+    let _ = http.with(VIEWER).get("/api/v1/stats").is(401);
+    let _ = http.with(fresh).get("/api/v1/stats").is(200);
+    for (text, says) in [
+        ("viewer:short\n", "the token has 5 characters"),
+        ("# none\n", "there is no token in it"),
+    ] {
+        fs::write(&file, text).unwrap();
+        let refused = reload(ADMIN);
+        assert_eq!(refused.problem(), "invalid");
+        assert!(refused.text().contains(says), "{}", refused.text());
+    }
+    home.write_config("");
+    assert!(reload(ADMIN).text().contains("no token is left"));
+    let _ = http.with(fresh).get("/api/v1/stats").is(200);
+    let _ = http.get("/api/v1/stats").is(401);
+}

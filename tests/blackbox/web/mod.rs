@@ -1,8 +1,12 @@
 //! The runner over HTTP.
 
+mod feed;
 mod gate;
+mod large;
+mod lines;
 mod remote;
 mod resources;
+mod slow;
 mod steering;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};

@@ -133,7 +133,7 @@ fn pass(what: &str, command: &mut Command) -> Result<(), NotBuilt> {
 }
 
 /// The same for getting tools, whose failure is the machine's.
-fn get(what: &str, command: &mut Command) -> Result<(), NotBuilt> {
+pub(crate) fn get(what: &str, command: &mut Command) -> Result<(), NotBuilt> {
     succeed(what, command).map_err(NotBuilt::NotRun)
 }
 
@@ -154,7 +154,7 @@ fn built(file: PathBuf, what: &str, command: &mut Command) -> Result<Built, NotB
 }
 
 /// Installs something into a folder that is only its own, unless this version of it is there already.
-fn install(
+pub(crate) fn install(
     folder: &Path,
     version: &str,
     how: impl FnOnce() -> Result<(), NotBuilt>,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use sandhog_model::{Asked, JobId, NewJob, State};
+use sandhog_model::{JobId, NewJob, State};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -32,7 +32,7 @@ const STATES: [&str; State::ALL.len()] = {
     names
 };
 pub(super) const ID: &[Param] = &[param("id", Form::Id, "The job.")];
-const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
+pub(super) const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
 const ENQUEUE_MAY: &[Code] = &[
     Code::Invalid,
     Code::Duplicate,
@@ -75,6 +75,9 @@ pub(super) const ROUTES: &[Route] = &[
         param("queue", Form::Name, "Only in this queue."),
         param("kind", Form::Name, "Only of this kind."),
         param("parent", Form::Id, "Only enqueued by this job."),
+        param("tag", Form::Text(64), "Only with this tag."),
+        param("since", Form::Instant, "Only accepted at this instant or later."),
+        param("until", Form::Instant, "Only accepted before this instant."),
         LIMIT,
         CURSOR,
     ])
@@ -102,48 +105,6 @@ pub(super) const ROUTES: &[Route] = &[
         "Of which attempt; the latest when not given, one that runs included.",
     )])
     .may(&[Code::NotFound]),
-    Route::write(
-        OPERATOR,
-        "/api/v1/jobs/{id}/cancel",
-        "cancelJob",
-        "Call a job off: one that waits ends now, one that runs may finish up within `runner.cancel_grace`.",
-        Gives::Json(&[200], "JobState"),
-        run!(cancel),
-    )
-    .at(ID)
-    .takes(Takes::Maybe("Reason"))
-    .may(CALL_OFF_MAY),
-    Route::write(
-        OPERATOR,
-        "/api/v1/jobs/{id}/kill",
-        "killJob",
-        "Call a job off, and stop it at once if it runs.",
-        Gives::Json(&[200], "JobState"),
-        run!(kill),
-    )
-    .at(ID)
-    .takes(Takes::Maybe("Reason"))
-    .may(CALL_OFF_MAY),
-    Route::write(
-        OPERATOR,
-        "/api/v1/jobs/{id}/retry",
-        "retryJob",
-        "Run a waiting job now, or a completed, discarded, cancelled or expired one again.",
-        Gives::Json(&[200], "JobState"),
-        run!(retry),
-    )
-    .at(ID)
-    .takes(Takes::Maybe("Nothing"))
-    .may(CALL_OFF_MAY),
-];
-const CALL_OFF_MAY: &[Code] = &[
-    Code::NotFound,
-    Code::WrongState,
-    Code::Invalid,
-    Code::Duplicate,
-    Code::Full,
-    Code::Poisoned,
-    Code::Stopping,
 ];
 
 async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
@@ -211,7 +172,7 @@ fn read(site: &Site, text: &str, place: &str) -> Result<NewJob, Problem> {
         .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
 }
 
-fn nothing() -> Problem {
+pub(super) fn nothing() -> Problem {
     Problem::new(Code::Internal, "the runner gave no answer")
 }
 
@@ -269,33 +230,3 @@ pub(super) struct Reason {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
-
-async fn cancel(site: Arc<Site>, call: Call) -> Outcome {
-    call_off(site, call, Asked::Cancel).await
-}
-
-async fn kill(site: Arc<Site>, call: Call) -> Outcome {
-    call_off(site, call, Asked::Kill).await
-}
-
-async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
-    let (id, Reason { reason }) = (call.path("id")?, call.body()?);
-    let request = Request::CallOff {
-        ids: vec![id],
-        how,
-        by: call.by(),
-        reason,
-    };
-    let mut answers = ask!(site, call, request, CalledOff);
-    state(id, answers.pop().ok_or_else(nothing)??)
-}
-
-async fn retry(site: Arc<Site>, call: Call) -> Outcome {
-    let (id, Nothing {}) = (call.path("id")?, call.body()?);
-    let now = ask!(site, call, Request::Retry { id }, Retried);
-    state(id, now)
-}
-
-fn state(id: JobId, state: State) -> Outcome {
-    Answer::json(json!({ "id": id, "state": state }))
-}

@@ -1,5 +1,6 @@
 //! What can be reached, a file for each kind of thing.
 
+mod acts;
 mod crons;
 mod dead;
 mod export;
@@ -20,6 +21,7 @@ use super::route::Route;
 pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         jobs::ROUTES,
+        acts::ROUTES,
         wait::ROUTES,
         queues::ROUTES,
         unique::ROUTES,

@@ -23,7 +23,7 @@ pub(super) fn all() -> Named {
         ("State", state),
         (
             "JobState",
-            object([("id", id("The job.")), ("state", name("State"))]),
+            object([("id", id("The job.")), ("state", or_null(name("State")))]),
         ),
         ("JobRow", object(row())),
         ("JobPage", page("jobs", "JobRow")),

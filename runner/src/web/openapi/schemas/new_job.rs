@@ -34,6 +34,7 @@ pub(super) fn all() -> Named {
         ("EnqueuedJobs", object([("jobs", list(each(enqueued())))])),
         ("Reason", closed(&[], [("reason", reason)])),
         ("Nothing", closed(&[], [])),
+        ("Snooze", snooze()),
         ("JobIds", closed(&["ids"], [("ids", ids)])),
         ("Released", object([("jobs", list(released))])),
     ]
@@ -200,6 +201,20 @@ fn terms() -> Fields {
             }),
         ),
     ]
+}
+
+/// One of the two.
+fn snooze() -> Value {
+    let mut schema = closed(
+        &[],
+        [
+            ("for", span("Until this time has passed.")),
+            ("until", instant("Until this instant.")),
+        ],
+    );
+    schema["minProperties"] = 1.into();
+    schema["maxProperties"] = 1.into();
+    schema
 }
 
 fn unique_wish() -> Value {

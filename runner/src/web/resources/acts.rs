@@ -1,0 +1,176 @@
+//! What is done with jobs that are there.
+
+use std::sync::Arc;
+
+use sandhog_model::{Asked, JobId, State};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::jobs::{ID, Nothing, OPERATOR, Reason, nothing};
+use crate::{
+    api::{JobAct, Request},
+    json::when,
+    web::{
+        answer::{Answer, Outcome},
+        call::Call,
+        form::{Form, param},
+        problem::{Code, Problem},
+        route::{Gives, Route, Size, Takes, Verb, run},
+        site::{Site, ask},
+        token::Role,
+    },
+};
+
+const MAY: &[Code] = &[
+    Code::NotFound,
+    Code::WrongState,
+    Code::Invalid,
+    Code::Duplicate,
+    Code::Full,
+    Code::Poisoned,
+    Code::Stopping,
+];
+
+pub(super) const ROUTES: &[Route] = &[
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/cancel",
+        "cancelJob",
+        "Call a job off: one that waits ends now, one that runs may finish up within `runner.cancel_grace`.",
+        Gives::Json(&[200], "JobState"),
+        run!(cancel),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Reason"))
+    .may(MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/kill",
+        "killJob",
+        "Call a job off, and stop it at once if it runs.",
+        Gives::Json(&[200], "JobState"),
+        run!(kill),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Reason"))
+    .may(MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/retry",
+        "retryJob",
+        "Run a waiting job now, or a completed, discarded, cancelled or expired one again.",
+        Gives::Json(&[200], "JobState"),
+        run!(retry),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Nothing"))
+    .may(MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/snooze",
+        "snoozeJob",
+        "Have a waiting job wait longer, or less; no attempt is used.",
+        Gives::Json(&[200], "JobState"),
+        run!(snooze),
+    )
+    .at(ID)
+    .takes(Takes::Json("Snooze", Size::Small))
+    .may(MAY),
+    Route::write(
+        OPERATOR,
+        "/api/v1/jobs/{id}/discard",
+        "discardJob",
+        "Drop a waiting job: it ends as `discarded`.",
+        Gives::Json(&[200], "JobState"),
+        run!(discard),
+    )
+    .at(ID)
+    .takes(Takes::Maybe("Reason"))
+    .may(MAY),
+    Route::write(
+        (Verb::Delete, Role::Operator),
+        "/api/v1/jobs/{id}",
+        "deleteJob",
+        "Delete a job that ended, a dead one with its letter.",
+        Gives::Json(&[200], "JobState"),
+        run!(remove),
+    )
+    .at(ID)
+    .query(&[param("force", Form::Flag, "Delete one that waits, too.")])
+    .may(MAY),
+];
+
+async fn cancel(site: Arc<Site>, call: Call) -> Outcome {
+    call_off(site, call, Asked::Cancel).await
+}
+
+async fn kill(site: Arc<Site>, call: Call) -> Outcome {
+    call_off(site, call, Asked::Kill).await
+}
+
+async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
+    let (id, Reason { reason }) = (call.path("id")?, call.body()?);
+    let request = Request::CallOff {
+        ids: vec![id],
+        how,
+        by: call.by(),
+        reason,
+    };
+    let mut answers = ask!(site, call, request, CalledOff);
+    let now = answers.pop().ok_or_else(nothing)??;
+    state(id, Some(now))
+}
+
+async fn retry(site: Arc<Site>, call: Call) -> Outcome {
+    let Nothing {} = call.body()?;
+    amend(site, call, JobAct::Retry).await
+}
+
+/// How long a job is to wait, or until when.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snooze {
+    #[serde(rename = "for")]
+    span: Option<String>,
+    until: Option<String>,
+}
+
+async fn snooze(site: Arc<Site>, call: Call) -> Outcome {
+    let malformed = |why: String| Problem::malformed(format!("the body: {why}"));
+    let now = site.ctx.clock.now().wall;
+    let due = match call.whole_body()? {
+        Snooze {
+            span: Some(text),
+            until: None,
+        } => now.plus(when::millis(when::span(&text).map_err(malformed)?)),
+        Snooze {
+            span: None,
+            until: Some(text),
+        } => when::instant(&text).map_err(malformed)?,
+        _ => return Err(malformed("say either `for` or `until`".to_owned())),
+    };
+    amend(site, call, JobAct::Snooze { due }).await
+}
+
+async fn discard(site: Arc<Site>, call: Call) -> Outcome {
+    let Reason { reason } = call.body()?;
+    let by = call.by();
+    amend(site, call, JobAct::Discard { by, reason }).await
+}
+
+async fn remove(site: Arc<Site>, call: Call) -> Outcome {
+    let force = call.given("force")?.unwrap_or(false);
+    amend(site, call, JobAct::Remove { force }).await
+}
+
+async fn amend(site: Arc<Site>, call: Call, act: JobAct) -> Outcome {
+    let id = call.path("id")?;
+    let ids = vec![id];
+    let mut answers = ask!(site, call, Request::AmendJobs { ids, act }, AmendedJobs);
+    state(id, answers.pop().ok_or_else(nothing)??)
+}
+
+/// The state a job is in now; null when it is gone.
+fn state(id: JobId, state: Option<State>) -> Outcome {
+    Answer::json(json!({ "id": id, "state": state }))
+}
