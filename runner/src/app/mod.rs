@@ -19,7 +19,7 @@ use std::{path::PathBuf, sync::Arc};
 use crate::{
     config::{self, Config},
     engine::EngineOptions,
-    metrics::Denials,
+    metrics::Metrics,
     plugin::{CacheBounds, CompileLimits, Compiler, Outside, RegistryOptions, SandboxOptions},
     store::{
         LetterBounds,
@@ -103,7 +103,8 @@ fn registry_options(config: &Config) -> RegistryOptions {
 
 /// What guests reach outside of their sandboxes. Scratch directories are made in `scratch`, or where
 /// the system keeps temporary files.
-fn outside(config: &Config, scratch: Option<PathBuf>, denials: Arc<Denials>) -> Arc<Outside> {
+fn outside(config: &Config, scratch: Option<PathBuf>, metrics: &Metrics) -> Arc<Outside> {
+    let denials = metrics.denials.clone();
     Outside::new(&config.ceilings(), config.ca_file.clone(), scratch, denials)
 }
 

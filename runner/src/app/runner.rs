@@ -86,11 +86,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
         in_force: InForce::new(config.clone()),
         store: store.clone(),
         registry: registry.clone(),
-        outside: outside(
-            config,
-            Some(clear_scratch(config)?),
-            metrics.denials.clone(),
-        ),
+        outside: outside(config, Some(clear_scratch(config)?), &metrics),
         crons: Arc::new(book(config)),
         metrics: metrics.clone(),
         level,

@@ -1,14 +1,12 @@
 //! Plugins looked at and tried without a store.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::path::{Path, PathBuf};
 
 use super::registry_options;
 use crate::{
     cli,
     config::Config,
+    metrics::Metrics,
     plugin::{self, Checked, Plugin, Problem, Trial, Tried},
 };
 
@@ -44,7 +42,7 @@ impl cli::Tryout for OnFile {
             limits: config.limits_for(&trial.kind),
             timeout_ms: config.defaults_for(&trial.kind).timeout_ms,
             config: (*config.handler_config(&trial.kind)).clone(),
-            outside: super::outside(config, None, Arc::default()),
+            outside: super::outside(config, None, &Metrics::default()),
             live: trial.live,
             kind: trial.kind,
             payload: trial.payload,
