@@ -7,7 +7,7 @@ use sandhog_model::{Asked, JobId, QueueMode};
 
 use super::token::Caller;
 use crate::{
-    api::{CronAct, JobAct, Reply, Request, Response, WorkersAct},
+    api::{BatchRequest, CronAct, JobAct, Reply, Request, Response, WorkersAct},
     plugin::PluginAct,
     store::LetterRef,
 };
@@ -75,15 +75,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             ("enqueue", some(kinds, jobs.len()))
         }
         Request::Retry { id } => ("retry", id.text()),
-        Request::AmendJobs { ids, act } => {
-            let what = match act {
-                JobAct::Retry => "retry",
-                JobAct::Snooze { .. } => "snooze",
-                JobAct::Discard { .. } => "discard",
-                JobAct::Remove { .. } => "remove",
-            };
-            (what, ids_of(ids))
-        }
+        Request::AmendJobs { ids, act } => (of_job(act), ids_of(ids)),
         Request::CallOff { ids, how, .. } => {
             let what = match how {
                 Asked::Cancel => "cancel",
@@ -110,6 +102,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         Request::PurgeDead { bounds, dry_run } => {
             ("purge", format!("{bounds:?}, dry run {dry_run}"))
         }
+        Request::Batch(request) => return of_batch(request),
         Request::ActOnCron { name, act } => (of_cron(act), name.clone()),
         Request::ActOnPlugin { name, act } => {
             let what = match act {
@@ -120,14 +113,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             (what, name.clone())
         }
         Request::Reload => ("reload", String::new()),
-        Request::ActOnWorkers { act } => {
-            let what = match act {
-                WorkersAct::Quiet => "quiet workers",
-                WorkersAct::Resume => "resume workers",
-                WorkersAct::Stop => "stop",
-            };
-            (what, String::new())
-        }
+        Request::ActOnWorkers { act } => (of_workers(*act), String::new()),
         Request::Ping
         | Request::Job { .. }
         | Request::Jobs { .. }
@@ -145,6 +131,32 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::Workers
         | Request::Stats => return None,
     })
+}
+
+fn of_job(act: &JobAct) -> &'static str {
+    match act {
+        JobAct::Retry => "retry",
+        JobAct::Snooze { .. } => "snooze",
+        JobAct::Discard { .. } => "discard",
+        JobAct::Remove { .. } => "remove",
+    }
+}
+
+fn of_workers(act: WorkersAct) -> &'static str {
+    match act {
+        WorkersAct::Quiet => "quiet workers",
+        WorkersAct::Resume => "resume workers",
+        WorkersAct::Stop => "stop",
+    }
+}
+
+fn of_batch(request: &BatchRequest) -> Option<(&'static str, String)> {
+    match request {
+        BatchRequest::Open(new) => Some(("open batch", new.name.clone().unwrap_or_default())),
+        BatchRequest::Seal { id } => Some(("seal batch", id.text())),
+        BatchRequest::Cancel { id, .. } => Some(("cancel batch", id.text())),
+        BatchRequest::Show { .. } | BatchRequest::List { .. } => None,
+    }
 }
 
 fn of_cron(act: &CronAct) -> &'static str {
