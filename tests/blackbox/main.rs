@@ -1,6 +1,7 @@
 //! The program from outside: what a user types and what comes of it, on real processes and files.
 
 mod backup;
+mod batches;
 mod call_off;
 mod chains;
 mod cli;

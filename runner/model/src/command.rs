@@ -5,6 +5,7 @@ use core::fmt;
 
 use crate::{
     attempt::Attempt,
+    batch::BatchWish,
     cancel::Asked,
     cron::CronWish,
     id::{JobId, Token},
@@ -45,7 +46,14 @@ pub enum Command {
     Amend(Amend),
     /// Change what is known of a schedule, with the job that goes with it.
     Cron(CronWish),
-    /// Forget jobs that ended.
+    /// Change a batch.
+    Batch(BatchWish),
+    /// Write down what follows from how batches stand.
+    Tend {
+        /// At most so many facts.
+        max: usize,
+    },
+    /// Forget jobs that ended, and batches.
     Prune(Retention),
     /// End jobs that waited until they expired, the earliest first.
     Expire {
@@ -217,6 +225,15 @@ pub enum Rejected {
     },
     /// No such schedule.
     NoSuchCron(String),
+    /// No such batch.
+    NoSuchBatch(JobId),
+    /// A batch takes in no jobs from outside any more.
+    BatchClosed {
+        /// The batch.
+        batch: JobId,
+        /// Whether it was called off.
+        is_cancelled: bool,
+    },
     /// A schedule is done with this slot already.
     SlotDone {
         /// The schedule.
@@ -267,6 +284,18 @@ impl fmt::Display for Rejected {
             Self::NoSuchCron(name) => write!(
                 f,
                 "there is no schedule {name:?} here: `sandhog cron ls` shows those there are"
+            ),
+            Self::NoSuchBatch(id) => write!(
+                f,
+                "no batch {id} here: `sandhog batch ls` shows those there are"
+            ),
+            Self::BatchClosed {
+                batch,
+                is_cancelled: true,
+            } => write!(f, "batch {batch} was called off and takes no more jobs in"),
+            Self::BatchClosed { batch, .. } => write!(
+                f,
+                "batch {batch} is sealed: only its own jobs can add jobs to it"
             ),
             Self::SlotDone { name, slot } => {
                 write!(f, "schedule {name:?} is done with its slot at {slot}")

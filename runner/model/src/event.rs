@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attempt::Attempt,
+    batch::BatchState,
     cancel::Cancellation,
     carried::Carried,
     cron::CronState,
@@ -183,6 +184,24 @@ pub enum Event {
         /// When.
         at: UnixMs,
     },
+    /// A batch is as it is here from now on; the jobs that follow it are part of the fact.
+    Batch {
+        /// Its id.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// All that is known of it besides its jobs.
+        state: Box<BatchState>,
+        /// The jobs that follow, when it came to an end.
+        jobs: Vec<Job>,
+    },
+    /// A batch is forgotten because of its age or the number of others.
+    BatchForgotten {
+        /// Its id.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
     /// Jobs that ended were forgotten because of their age or number. Dead ones are never among
     /// them.
     Pruned {
@@ -272,6 +291,8 @@ impl Event {
             | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
+            | Self::Batch { .. }
+            | Self::BatchForgotten { .. }
             | Self::Pruned { .. }
             | Self::Trimmed { .. }
             | Self::Merged { .. }
@@ -286,9 +307,12 @@ impl Event {
         match self {
             Self::Enqueued(job) => Some(&**job).filter(|job| job.id == id),
             Self::Carried(carried) => Some(&carried.job).filter(|job| job.id == id),
-            Self::Settled { children, .. } => children.iter().find(|job| job.id == id),
+            Self::Settled { children: jobs, .. } | Self::Batch { jobs, .. } => {
+                jobs.iter().find(|job| job.id == id)
+            }
             Self::Cron { job, .. } => job.as_deref().filter(|job| job.id == id),
             Self::CronForgotten { .. }
+            | Self::BatchForgotten { .. }
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }
@@ -317,6 +341,8 @@ impl Event {
             Self::Enqueued(_)
             | Self::Cron { .. }
             | Self::CronForgotten { .. }
+            | Self::Batch { .. }
+            | Self::BatchForgotten { .. }
             | Self::Leased { .. }
             | Self::Settled { .. }
             | Self::Lost { .. }
@@ -339,12 +365,13 @@ impl Event {
     /// Every job the fact is about: the one it names, those it accepted besides, those it forgot.
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
         let (children, pruned): (&[Job], &[JobId]) = match self {
-            Self::Settled { children, .. } => (children, &[]),
+            Self::Settled { children: jobs, .. } | Self::Batch { jobs, .. } => (jobs, &[]),
             Self::Cron { job: Some(job), .. } => (core::slice::from_ref(job), &[]),
             Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
             | Self::Cron { job: None, .. }
             | Self::CronForgotten { .. }
+            | Self::BatchForgotten { .. }
             | Self::Leased { .. }
             | Self::Checkpointed { .. }
             | Self::Lost { .. }

@@ -116,6 +116,8 @@ impl Ledger {
             Fact::Steered { .. }
             | Fact::Cron { .. }
             | Fact::CronForgotten { .. }
+            | Fact::Batch { .. }
+            | Fact::BatchForgotten { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => self.follow_of_log(fact, at, mono)?,
@@ -166,12 +168,16 @@ impl Ledger {
             let names = &mut self.names;
             self.index
                 .remove(id, &slot, &self.sides.of(id), mono, names);
+            let batch = self.sides.of(id).side.and_then(|side| side.batch);
             self.sides.forget(id, names);
             names.release(slot.kind);
             names.release(slot.queue);
             self.index.tidy(slot.queue, mono, names);
             self.keep_checkpoint(id, None);
             self.traps.remove(&id);
+            if let Some(batch) = batch {
+                self.index.batches.lose(batch, slot.status());
+            }
         }
     }
 

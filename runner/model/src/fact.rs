@@ -2,11 +2,13 @@
 //! and a record read from disk both become one, so that a live run and a recovery follow the same
 //! rules.
 
+mod about;
 mod short;
 
 use alloc::{borrow::Cow, vec::Vec};
 
 use crate::{
+    batch::BatchState,
     cancel::Asked,
     cron::CronState,
     event::RecordAt,
@@ -176,6 +178,24 @@ pub enum Fact<'a> {
         /// When.
         at: UnixMs,
     },
+    /// See [`Event::Batch`](crate::Event::Batch).
+    Batch {
+        /// Its id.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+        /// All that is known of it besides its jobs.
+        state: Cow<'a, BatchState>,
+        /// The jobs that follow.
+        jobs: Vec<Accepted<'a>>,
+    },
+    /// See [`Event::BatchForgotten`](crate::Event::BatchForgotten).
+    BatchForgotten {
+        /// Its id.
+        id: JobId,
+        /// When.
+        at: UnixMs,
+    },
     /// See [`Event::Pruned`](crate::Event::Pruned).
     Pruned {
         /// The jobs.
@@ -326,66 +346,4 @@ pub struct Anew<'a> {
     pub unlocked: bool,
     /// When the first of its failed attempts ended, if that counts.
     pub failing_since: Option<UnixMs>,
-}
-
-impl Fact<'_> {
-    /// The job the fact is about, if it is about one.
-    #[must_use]
-    pub fn id(&self) -> Option<JobId> {
-        match self {
-            Self::Enqueued(job) => Some(job.id),
-            Self::Carried(anew) => Some(anew.job.id),
-            Self::Leased { id, .. }
-            | Self::Checkpointed { id, .. }
-            | Self::Settled { id, .. }
-            | Self::Lost { id, .. }
-            | Self::Requeued { id, .. }
-            | Self::Hastened { id, .. }
-            | Self::Deleted { id, .. }
-            | Self::CancelAsked { id, .. }
-            | Self::Cancelled { id, .. }
-            | Self::Postponed { id, .. }
-            | Self::Expired { id, .. }
-            | Self::Dropped { id, .. }
-            | Self::Unlocked { id, .. } => Some(*id),
-            Self::Cron { .. }
-            | Self::CronForgotten { .. }
-            | Self::Pruned { .. }
-            | Self::Trimmed { .. }
-            | Self::Merged { .. }
-            | Self::Steered { .. } => None,
-        }
-    }
-
-    /// Every job the fact is about: the one it names, those it accepted besides, those it forgot.
-    pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
-        let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
-            Self::Settled { children, .. } => (children, &[]),
-            Self::Cron { job: Some(job), .. } => (core::slice::from_ref(job), &[]),
-            Self::Pruned { ids, .. } => (&[], ids),
-            Self::Enqueued(_)
-            | Self::Cron { job: None, .. }
-            | Self::CronForgotten { .. }
-            | Self::Leased { .. }
-            | Self::Checkpointed { .. }
-            | Self::Lost { .. }
-            | Self::Requeued { .. }
-            | Self::Hastened { .. }
-            | Self::Deleted { .. }
-            | Self::CancelAsked { .. }
-            | Self::Cancelled { .. }
-            | Self::Postponed { .. }
-            | Self::Expired { .. }
-            | Self::Dropped { .. }
-            | Self::Unlocked { .. }
-            | Self::Steered { .. }
-            | Self::Carried(_)
-            | Self::Trimmed { .. }
-            | Self::Merged { .. } => (&[], &[]),
-        };
-        self.id()
-            .into_iter()
-            .chain(children.iter().map(|job| job.id))
-            .chain(pruned.iter().copied())
-    }
 }

@@ -95,6 +95,9 @@ pub struct NewJob {
     /// What follows it when it completes, the next one first.
     #[serde(default)]
     pub then: Vec<Link>,
+    /// The batch it belongs to.
+    #[serde(default)]
+    pub batch: Option<JobId>,
 }
 
 /// What a new job must not be twice.

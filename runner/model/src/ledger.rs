@@ -1,5 +1,6 @@
 //! The state of every job, built from facts alone.
 
+mod batches;
 mod entry;
 mod queues;
 mod unsound;
@@ -76,6 +77,8 @@ pub struct Entry {
     pub unlocked: bool,
     /// When the first of its failed attempts ended, if that counts for how long it may go on failing.
     pub failing_since: Option<UnixMs>,
+    /// The batch it belongs to.
+    pub batch: Option<JobId>,
 }
 
 /// The stored states.
@@ -432,6 +435,7 @@ mod tests {
         assert!(ledger.is_empty() && ledger.asked.is_empty() && ledger.names.is_empty());
         assert!(ledger.traps.is_empty());
         assert!(ledger.sides.is_empty() && ledger.index.locks.is_empty());
+        assert!(ledger.index.batches.is_empty());
         assert_eq!(ledger.counts(UnixMs(600)), []);
         let mut empty = Ledger::default();
         (empty.last_id, empty.last_token) = (ledger.last_id, ledger.last_token);

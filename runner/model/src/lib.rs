@@ -7,6 +7,7 @@
 extern crate alloc;
 
 pub mod attempt;
+pub mod batch;
 pub mod cancel;
 pub mod carried;
 pub mod codec;
@@ -32,6 +33,7 @@ mod slot;
 pub mod time;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
+pub use batch::{BatchChange, BatchCount, BatchState, BatchWish, Callback, Tally};
 pub use cancel::{Asked, Cancellation};
 pub use carried::Carried;
 pub use command::{

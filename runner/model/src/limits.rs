@@ -25,6 +25,10 @@ pub const KEY_SAYS_BYTES: usize = 200;
 pub const CHAIN_LINKS: usize = 32;
 /// Largest total of the jobs that are to follow one, in bytes: each of them keeps those that follow it.
 pub const CHAIN_BYTES: usize = 1 << 20;
+/// Largest payload of a job that follows a batch, in bytes.
+pub const BATCH_BYTES: usize = 64 << 10;
+/// Longest name of a batch, in bytes.
+pub const BATCH_NAME_BYTES: usize = 200;
 /// Longest name of someone who calls a job off, in bytes.
 pub const CANCELLED_BY_BYTES: usize = 256;
 /// Longest reason of someone who calls a job off, in bytes.

@@ -87,6 +87,7 @@ impl<'a> Seen<'a> {
             unlocked: beside.side.is_some_and(|side| side.unlocked),
             lifted: beside.side.is_some_and(|side| side.lifted),
             failing_since: beside.side.and_then(|side| side.failing_since),
+            batch: beside.side.and_then(|side| side.batch),
         }
     }
 }

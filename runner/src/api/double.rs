@@ -1,5 +1,6 @@
 //! A store and an engine that keep jobs in a map, for the tests of the doors.
 
+mod batches;
 mod crons;
 mod dead;
 mod desk;
@@ -14,9 +15,9 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Attempt, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job, JobId,
-    KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, QueueLimits, QueueMode,
-    QueueRules, Rejected, Settlement, State, Token, TrapKind, UnixMs, cron::CronWish,
+    Amend, Attempt, BatchWish, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job,
+    JobId, KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, QueueLimits,
+    QueueMode, QueueRules, Rejected, Settlement, State, Token, TrapKind, UnixMs, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -30,10 +31,10 @@ use crate::{
     engine::Running,
     plugin::PluginDesk,
     store::{
-        Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
-        DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
-        StoreError, StoreStats, UniqueRow,
+        Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
+        DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
+        LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
+        Store, StoreError, StoreStats, UniqueRow,
     },
 };
 
@@ -49,7 +50,7 @@ struct Inner {
     jobs: BTreeMap<JobId, JobView>,
     full: bool,
     broken: Option<(u64, Vec<u8>)>,
-    /// Knows the schedules alone.
+    /// Knows the schedules and the batches alone.
     crons: Ledger,
 }
 
@@ -209,6 +210,14 @@ impl Inspect for Double {
         now(Ok(rows.collect()))
     }
 
+    fn batch_row(&self, id: JobId) -> Answer<'_, Option<BatchRow>> {
+        now(Ok(self.batch_rows().into_iter().find(|row| row.id == id)))
+    }
+
+    fn batches(&self, page: PageRequest) -> Answer<'_, Page<BatchRow>> {
+        now(Ok(paged(self.batch_rows(), &page)))
+    }
+
     fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
         now(Ok(paged(Vec::new(), &page)))
     }
@@ -343,6 +352,10 @@ impl Store for Double {
 
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
         now(self.change_cron(wish))
+    }
+
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+        now(self.change_batch(wish))
     }
 
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {

@@ -91,8 +91,12 @@ impl ApiError {
 impl From<Rejected> for ApiError {
     fn from(rejected: Rejected) -> Self {
         let code = match &rejected {
-            Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) => ErrorCode::NotFound,
-            Rejected::WrongState { .. } | Rejected::SlotDone { .. } => ErrorCode::WrongState,
+            Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => {
+                ErrorCode::NotFound
+            }
+            Rejected::WrongState { .. }
+            | Rejected::SlotDone { .. }
+            | Rejected::BatchClosed { .. } => ErrorCode::WrongState,
             Rejected::IdTaken(_) | Rejected::Invalid(_) => ErrorCode::Invalid,
             Rejected::Duplicate { .. } => ErrorCode::Duplicate,
             Rejected::QueueFull { .. } | Rejected::QueueDraining { .. } => ErrorCode::QueueFull,

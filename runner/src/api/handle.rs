@@ -1,6 +1,7 @@
 //! What each request does. The socket and the offline path both come through here.
 
 mod amend;
+mod batch;
 mod cron;
 mod dead;
 mod identity;
@@ -57,6 +58,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         Request::Unlock { ids } => queue::unlock(ctx, ids).await,
         Request::Crons => cron::list(ctx).await,
         Request::ActOnCron { name, act } => cron::act(ctx, name, act).await,
+        Request::Batch(request) => batch::act(ctx, request).await,
         Request::Dead { filter, page } => dead::list(ctx, filter, page).await,
         Request::CountDead { filter, cursor } => dead::count(ctx, filter, cursor).await,
         Request::Letter { id, logs } => dead::letter(ctx, id, logs).await,

@@ -3,6 +3,7 @@
 //! [`handle`] is the only implementation of each request; the socket and the offline path both go
 //! through it. Knows nothing of how stores keep jobs or how attempts run.
 
+mod batch;
 mod client;
 mod error;
 mod frame;
@@ -26,6 +27,7 @@ use crate::{
     store::Store,
 };
 
+pub use batch::{BatchRequest, BatchResponse, NewBatch};
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::{FRAME_BYTES, FrameError, decode_body, encode_body};

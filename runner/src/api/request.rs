@@ -3,6 +3,7 @@
 use sandhog_model::{Asked, JobId, Letter, NewJob, UnixMs};
 use serde::{Deserialize, Serialize};
 
+use super::BatchRequest;
 use crate::{
     plugin::PluginAct,
     store::{DeadFilter, JobFilter, LetterBounds, LetterName, LetterRef, PageRequest, Steer},
@@ -203,6 +204,8 @@ pub enum Request {
         /// Only say what would go.
         dry_run: bool,
     },
+    /// Something about batches.
+    Batch(BatchRequest),
     /// What the plugin folder offers.
     Plugins,
     /// One plugin with its versions.

@@ -3,7 +3,7 @@
 use sandhog_model::{JobId, Letter, LogLine, State, UnixMs, cron::CronState};
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, Difference};
+use super::{ApiError, BatchResponse, Difference};
 use crate::{
     engine::{MemoryUse, Mode, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
@@ -102,6 +102,8 @@ pub enum Response {
     Imported(Vec<Result<Imported, ApiError>>),
     /// What was purged, or would be.
     Purged(Purged),
+    /// Something about batches.
+    Batch(BatchResponse),
     /// What the plugin folder offers; `None` when no runner watches it.
     Plugins(Plugins),
     /// One plugin with its versions.

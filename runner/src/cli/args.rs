@@ -6,9 +6,9 @@ use clap::{Args, Parser, Subcommand};
 use sandhog_model::JobId;
 
 use super::{
-    cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs, job::JobCommand,
-    limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand, remote::RemoteArgs,
-    session::Format, unique::UniqueCommand,
+    batch::BatchCommand, cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs,
+    job::JobCommand, limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand,
+    remote::RemoteArgs, session::Format, unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -65,6 +65,9 @@ pub(super) enum Verb {
     /// Look at jobs, and change them
     #[command(subcommand)]
     Job(JobCommand),
+    /// Jobs that belong together, with a job that follows when all of them ended
+    #[command(subcommand)]
+    Batch(Box<BatchCommand>),
     /// Look at queues, and say what they are to do
     #[command(subcommand)]
     Queue(QueueCommand),

@@ -22,7 +22,7 @@ use crate::{
     store::{JobFilter, JobRow, JobView, PageRequest},
 };
 
-pub(super) use args::JobCommand;
+pub(super) use args::{JobCommand, Said};
 use bulk::Verb;
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome<Exit> {
@@ -205,6 +205,9 @@ fn terms(fields: &mut Vec<(&str, String)>, terms: &Terms) {
     }
     for tag in &terms.tags {
         fields.push(("tag", text::cell(tag)));
+    }
+    if let Some(batch) = terms.batch {
+        fields.push(("batch", batch.text()));
     }
     if let Some(unique) = &terms.unique {
         let says = text::cell(&unique.says);

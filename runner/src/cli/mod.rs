@@ -2,6 +2,7 @@
 //! room that prints.
 
 mod args;
+mod batch;
 mod cron;
 mod dead;
 mod door;
@@ -215,6 +216,7 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Start { .. } | Verb::Completions { .. } | Verb::Compile { .. } => Ok(Exit::Done),
         Verb::Enqueue(args) => enqueue::run(session, *args),
         Verb::Job(command) => job::run(session, command),
+        Verb::Batch(command) => batch::run(session, *command),
         Verb::Queue(command) => queue::run(session, command),
         Verb::Limit(command) => limit::run(session, command),
         Verb::Unique(command) => unique::run(session, command),

@@ -10,12 +10,13 @@ const HEAD: &str = "# The command line
 
 Every verb takes `-o table` (for people, the default) or `-o json` (for programs). With `-o json` standard output
 holds one JSON value: an array where there may be many (the `ls` verbs, `plugin build`, `plugin check`, `log dump`,
-`dead retry`, `dead rm`, `enqueue --bulk`, `cron next`, `queue pause|resume|drain`, `unique release`, `job cancel|kill|retry|snooze|discard|rm`), an object otherwise; nothing when it failed before an answer. Everything
+`dead retry`, `dead rm`, `enqueue --bulk`, `cron next`, `queue pause|resume|drain`, `unique release`, `job cancel|kill|retry|snooze|discard|rm`,
+`batch enqueue|seal|cancel`), an object otherwise; nothing when it failed before an answer. Everything
 else goes to standard error. Instants are RFC 3339 in UTC in JSON, and relative to now in tables. What a handler wrote
 is shown with control characters written out, so that it cannot give orders to a terminal.
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
-directory themselves: `enqueue` without `--wait`, every verb that reads, and every verb of `job`, `dead`, `cron`, `queue`, `limit` and `unique`.
+directory themselves: `enqueue` without `--wait`, every verb that reads, and every verb of `job`, `batch`, `dead`, `cron`, `queue`, `limit` and `unique`.
 `enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
@@ -42,7 +43,7 @@ is `{kind, cause, hint}` or null.
 The verbs that change jobs give `{id, state}` for each, with the state `deleted` for one that is gone; `--dry-run` gives `{count, first}`.
 
 Alone (`job show`, `enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, expires,
-retry_for_ms, group, tags, unique, idempotency_key, then, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
+retry_for_ms, group, tags, batch, unique, idempotency_key, then, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
@@ -55,6 +56,12 @@ read; in `dead show` also `priority, parent, attempts, losses` and what the job 
 that no 64 bits hold, a key twice), are in `payload_base64` and `result_base64`. Shapes only ever gain fields.
 
 `enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer.
+
+## The JSON of a batch
+
+`batch ls|show|open|seal|cancel`: `id, name, status, opened_at, sealed_at, ended_at, cancel, jobs, on_success, on_complete`. `status` is `open`, `sealed`, `ended` or
+`cancelled`; `jobs` counts them, `{total, waiting, running, completed, failed, dead, cancelled, discarded, expired, deleted}`; `on_…` is `{kind, job,
+enqueued_at}` or null. `batch enqueue` gives the ids of the jobs, and the batch's on standard error.
 
 ## The JSON of a queue
 

@@ -216,6 +216,7 @@ fn terms(value: &mut Value, terms: &Terms) {
     value["retry_for_ms"] = terms.retry_for_ms.into();
     value["group"] = terms.group.clone().into();
     value["tags"] = terms.tags.clone().into();
+    value["batch"] = json!(terms.batch);
     value["unique"] = match &terms.unique {
         Some(unique) => json!({
             "key": unique.key,

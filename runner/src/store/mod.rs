@@ -15,8 +15,8 @@ pub mod wal;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, QueueRules, Rejected, Settlement, State,
-    Token, UnixMs,
+    Amend, BatchWish, Cancellation, ClaimRequest, Job, JobId, Letter, QueueRules, Rejected,
+    Settlement, State, Token, UnixMs,
     cron::{CronState, CronWish},
 };
 use tokio::sync::{Notify, broadcast};
@@ -28,8 +28,8 @@ pub use dead::{
 pub use error::StoreError;
 pub use observed::Observed;
 pub use view::{
-    Amended, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest, QueueRow, Steer,
-    StoreStats, UniqueRow,
+    Amended, BatchRow, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest,
+    QueueRow, Steer, StoreStats, UniqueRow,
 };
 
 /// An answer that comes once what it says is durable.
@@ -122,6 +122,8 @@ pub trait Store: Inspect {
     fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>>;
     /// Change what is known of a schedule, with the job that goes with it. Durable when answered.
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone>;
+    /// Change a batch; it as it is afterwards. Durable when answered.
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>>;
     /// Change dead letters, each answered for itself.
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
     /// Take in letters of another store: dead jobs of this one from then on. One whose id is here
@@ -157,6 +159,10 @@ pub trait Inspect: Send + Sync + 'static {
     fn crons(&self) -> Answer<'_, Vec<CronRow>>;
     /// Unique jobs that stand in the way of others, by key, from a cursor on.
     fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>>;
+    /// One batch.
+    fn batch_row(&self, id: JobId) -> Answer<'_, Option<BatchRow>>;
+    /// Batches, newest first.
+    fn batches(&self, page: PageRequest) -> Answer<'_, Page<BatchRow>>;
     /// Dead letters, newest first.
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>>;
     /// How many dead letters there are, from a cursor on.

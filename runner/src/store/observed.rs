@@ -11,15 +11,16 @@ use std::{
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Outcome, QueueRules, Rejected,
     Settlement, State, Token, UnixMs, Waiting,
+    batch::BatchWish,
     cron::{CronChange, CronWish},
 };
 use tokio::sync::{Notify, broadcast};
 
 use super::{
-    Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
-    DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-    LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
-    StoreError, StoreStats, UniqueRow,
+    Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
+    DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
+    LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
+    Store, StoreError, StoreStats, UniqueRow,
 };
 use crate::{
     clock::Clock,
@@ -121,7 +122,8 @@ fn outcome(outcome: &Outcome) -> One {
 
 fn reason(rejected: &Rejected) -> One {
     One::reason(match rejected {
-        Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) => "not-found",
+        Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => "not-found",
+        Rejected::BatchClosed { .. } => "batch-closed",
         Rejected::IdTaken(_) => "id-taken",
         Rejected::Fenced { .. } => "fenced",
         Rejected::WrongState { .. } => "wrong-state",
@@ -230,6 +232,10 @@ impl Store for Observed {
         })
     }
 
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+        self.inner.batch(wish)
+    }
+
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
         self.inner.amend_dead(letters, wish)
     }
@@ -297,6 +303,14 @@ impl Inspect for Observed {
 
     fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
         self.inner.unique(page)
+    }
+
+    fn batch_row(&self, id: JobId) -> Answer<'_, Option<BatchRow>> {
+        self.inner.batch_row(id)
+    }
+
+    fn batches(&self, page: PageRequest) -> Answer<'_, Page<BatchRow>> {
+        self.inner.batches(page)
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

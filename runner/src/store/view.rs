@@ -1,8 +1,8 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
 use sandhog_model::{
-    Attempt, Cancellation, Digest, Failure, FailureKind, Job, JobId, Output, QueueLimits,
-    QueueMode, Rejected, State, Status, Unique, UnixMs, cron::CronState,
+    Attempt, BatchCount, BatchState, Cancellation, Digest, Failure, FailureKind, Job, JobId,
+    Output, QueueLimits, QueueMode, Rejected, State, Status, Unique, UnixMs, cron::CronState,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,9 @@ pub struct JobFilter {
     /// Only with this tag.
     #[serde(default)]
     pub tag: Option<String>,
+    /// Only in this batch.
+    #[serde(default)]
+    pub batch: Option<JobId>,
     /// Only accepted at this instant or later, as their ids say.
     #[serde(default)]
     pub since: Option<UnixMs>,
@@ -148,6 +151,17 @@ pub struct CronRow {
     pub state: CronState,
     /// Where its latest job is in its life, while that is known.
     pub latest: Option<Status>,
+}
+
+/// A batch with how its jobs stand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BatchRow {
+    /// Its id.
+    pub id: JobId,
+    /// What is known of it besides its jobs.
+    pub state: BatchState,
+    /// How its jobs stand.
+    pub count: BatchCount,
 }
 
 /// A queue's jobs by state.

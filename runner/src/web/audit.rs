@@ -7,7 +7,7 @@ use sandhog_model::{Asked, JobId, QueueMode};
 
 use super::token::Caller;
 use crate::{
-    api::{CronAct, JobAct, Reply, Request, Response, WorkersAct},
+    api::{BatchRequest, CronAct, JobAct, Reply, Request, Response, WorkersAct},
     plugin::PluginAct,
     store::LetterRef,
 };
@@ -102,6 +102,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         Request::PurgeDead { bounds, dry_run } => {
             ("purge", format!("{bounds:?}, dry run {dry_run}"))
         }
+        Request::Batch(request) => return of_batch(request),
         Request::ActOnCron { name, act } => (of_cron(act), name.clone()),
         Request::ActOnPlugin { name, act } => (of_plugin(act), name.clone()),
         Request::Reload => ("reload", String::new()),
@@ -147,6 +148,15 @@ fn of_workers(act: WorkersAct) -> &'static str {
         WorkersAct::Quiet => "quiet workers",
         WorkersAct::Resume => "resume workers",
         WorkersAct::Stop => "stop",
+    }
+}
+
+fn of_batch(request: &BatchRequest) -> Option<(&'static str, String)> {
+    match request {
+        BatchRequest::Open(new) => Some(("open batch", new.name.clone().unwrap_or_default())),
+        BatchRequest::Seal { id } => Some(("seal batch", id.text())),
+        BatchRequest::Cancel { id, .. } => Some(("cancel batch", id.text())),
+        BatchRequest::Show { .. } | BatchRequest::List { .. } => None,
     }
 }
 

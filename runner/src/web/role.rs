@@ -1,7 +1,7 @@
 //! Which role each request needs.
 
 use super::token::Role;
-use crate::api::{CronAct, Request, WorkersAct};
+use crate::api::{BatchRequest, CronAct, Request, WorkersAct};
 
 /// The least role that may ask this. The same over every way that leads here.
 pub(super) fn needed(request: &Request) -> Role {
@@ -30,6 +30,12 @@ pub(super) fn needed(request: &Request) -> Role {
         | Request::Requeue { .. }
         | Request::Delete { .. }
         | Request::AmendJobs { .. } => Role::Operator,
+        Request::Batch(request) => match request {
+            BatchRequest::Show { .. } | BatchRequest::List { .. } => Role::Viewer,
+            BatchRequest::Open(_) | BatchRequest::Seal { .. } | BatchRequest::Cancel { .. } => {
+                Role::Operator
+            }
+        },
         Request::ActOnCron { act, .. } => match act {
             CronAct::Pause { .. } | CronAct::Resume | CronAct::Trigger => Role::Operator,
             CronAct::Add { .. } | CronAct::Remove => Role::Admin,

@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 24 |
+//! | 0 | 1 | what kind of fact it is, 1 to 26 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -11,16 +11,18 @@
 //!
 //! A field may be added at the end of a head; who does not know it passes over it.
 
-use alloc::{borrow::Cow, vec::Vec};
+mod log;
+
+use alloc::vec::Vec;
+
+use log::{put_of_log, take_of_log};
 
 use super::{
-    fields::{Fields, Lost, put_count, put_text},
+    fields::{Fields, Lost},
     parts::{
-        SHORTEST_JOB, UNKNOWN, asked, carried, cron_state, ended, follows, job, put_asked,
-        put_buried, put_carried, put_cron_state, put_ended, put_follows, put_job, put_maybe_id,
-        put_sole_job, sole_job,
+        UNKNOWN, asked, carried, ended, follows, jobs, put_asked, put_buried, put_carried,
+        put_ended, put_follows, put_jobs, put_sole_job, sole_job,
     },
-    terms::{put_steering, put_terms_of, steering, take_terms_of},
 };
 use crate::{
     cancel::Asked,
@@ -53,8 +55,8 @@ const EXPIRED: u8 = 21;
 const STEERED: u8 = 22;
 const UNLOCKED: u8 = 23;
 const DROPPED: u8 = 24;
-
-const ID_BYTES: usize = 16;
+const BATCH: u8 = 25;
+const BATCH_FORGOTTEN: u8 = 26;
 
 /// Append a record's head.
 pub(super) fn put(slim: &Slim<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
@@ -93,37 +95,9 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         ENQUEUED => Fact::Enqueued(sole_job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
-        CRON => Fact::Cron {
-            at: head.instant()?,
-            name: head.text()?,
-            state: Cow::Owned(cron_state(&mut head)?),
-            job: head.maybe(sole_job)?,
-        },
-        CRON_FORGOTTEN => Fact::CronForgotten {
-            at: head.instant()?,
-            name: head.text()?,
-        },
-        PRUNED => Fact::Pruned {
-            ids: Cow::Owned(head.list(ID_BYTES, Fields::id)?),
-            at: head.instant()?,
-        },
-        TRIMMED => Fact::Trimmed {
-            before: head.place()?,
-            at: head.instant()?,
-            last_token: head.token()?,
-            last_id: head.maybe(Fields::id)?,
-        },
-        MERGED => Fact::Merged {
-            at: head.instant()?,
-            last_token: head.token()?,
-            log: head.text()?,
-        },
-        STEERED => Fact::Steered {
-            at: head.instant()?,
-            queue: head.text()?,
-            by: head.text()?,
-            to: steering(&mut head)?,
-        },
+        CRON | CRON_FORGOTTEN | BATCH | BATCH_FORGOTTEN | PRUNED | TRIMMED | MERGED | STEERED => {
+            take_of_log(kind, &mut head)?
+        }
         _ => step(kind, &mut head)?,
     };
     Ok((
@@ -145,6 +119,8 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Carried(_) => CARRIED,
         Fact::Cron { .. } => CRON,
         Fact::CronForgotten { .. } => CRON_FORGOTTEN,
+        Fact::Batch { .. } => BATCH,
+        Fact::BatchForgotten { .. } => BATCH_FORGOTTEN,
         Fact::Pruned { .. } => PRUNED,
         Fact::Trimmed { .. } => TRIMMED,
         Fact::Merged { .. } => MERGED,
@@ -204,71 +180,18 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
             put_step(id, None, at, out);
             put_numbers(out, &[due.0]);
         }
-        Fact::Steered { queue, at, by, to } => {
-            put_numbers(out, &[at.0]);
-            put_text(out, queue)?;
-            put_text(out, by)?;
-            put_steering(to, out);
-        }
         Fact::CancelAsked { id, token, at, how } => put_off(id, Some(token), at, how, out),
         Fact::Cancelled { id, at, how } => put_off(id, None, at, how, out),
-        Fact::Cron { .. } | Fact::CronForgotten { .. } => put_cron(fact, out)?,
-        Fact::Trimmed { .. } | Fact::Merged { .. } => put_of_log(fact, out)?,
-        Fact::Pruned { ref ids, at } => {
-            put_count(out, ids.len())?;
-            ids.iter().for_each(|job| id(out, *job));
-            put_numbers(out, &[at.0]);
-        }
+        Fact::Steered { .. }
+        | Fact::Cron { .. }
+        | Fact::CronForgotten { .. }
+        | Fact::Batch { .. }
+        | Fact::BatchForgotten { .. }
+        | Fact::Pruned { .. }
+        | Fact::Trimmed { .. }
+        | Fact::Merged { .. } => put_of_log(fact, out)?,
     }
     Ok(())
-}
-
-/// The facts about the log itself.
-fn put_of_log(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
-    match *fact {
-        Fact::Trimmed {
-            before,
-            at,
-            last_id,
-            last_token,
-        } => {
-            put_numbers(out, &[before.0, at.0, last_token.0]);
-            put_maybe_id(last_id, out);
-        }
-        Fact::Merged {
-            log,
-            at,
-            last_token,
-        } => {
-            put_numbers(out, &[at.0, last_token.0]);
-            put_text(out, log)?;
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
-/// The facts about schedules.
-fn put_cron(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
-    match *fact {
-        Fact::Cron {
-            name,
-            at,
-            ref state,
-            ref job,
-        } => {
-            put_numbers(out, &[at.0]);
-            put_text(out, name)?;
-            put_cron_state(state, out)?;
-            out.push(u8::from(job.is_some()));
-            job.iter().try_for_each(|job| put_sole_job(job, out))
-        }
-        Fact::CronForgotten { name, at } => {
-            put_numbers(out, &[at.0]);
-            put_text(out, name)
-        }
-        _ => Ok(()),
-    }
 }
 
 fn put_numbers(out: &mut Vec<u8>, numbers: &[u64]) {
@@ -365,8 +288,7 @@ fn short_step<'a>(
 
 fn settled<'a>(head: &mut Fields<'a>) -> Result<Fact<'a>, Lost> {
     let (id, attempt, follows) = (head.id()?, ended(head)?, follows(head)?);
-    let mut children = head.list(SHORTEST_JOB, job)?;
-    take_terms_of(&mut children, head)?;
+    let children = jobs(head)?;
     Ok(Fact::Settled {
         id,
         attempt,
@@ -383,7 +305,5 @@ fn put_settled(
 ) -> Result<(), Lost> {
     put_ended(attempt, out)?;
     put_follows(follows, out);
-    put_count(out, children.len())?;
-    children.iter().try_for_each(|child| put_job(child, out))?;
-    put_terms_of(children, out)
+    put_jobs(children, out)
 }

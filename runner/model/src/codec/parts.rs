@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
+use serde::{Deserialize, Serialize};
+
 use super::{
     fields::{Fields, Lost, put_count, put_text},
     record::read,
-    terms::{put_extras, put_terms, take_extras, take_terms},
+    terms::{put_extras, put_terms, put_terms_of, take_extras, take_terms, take_terms_of},
 };
 use crate::{
     cancel::Asked,
-    cron::CronState,
     fact::{Accepted, Anew, Ended, Follows, SlimTerms},
     id::JobId,
     ledger::Status,
@@ -17,11 +18,11 @@ use crate::{
 };
 
 /// Bytes of the shortest job: all of its fixed fields and two names of no length.
-pub(super) const SHORTEST_JOB: usize = 40;
+const SHORTEST_JOB: usize = 40;
 
 pub(super) const UNKNOWN: Lost = Lost("a kind that is not known");
 
-pub(super) fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
+fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     let mut fixed = [0; SHORTEST_JOB - 2];
     fixed[..16].copy_from_slice(&job.id.0.to_le_bytes());
     fixed[16..24].copy_from_slice(&job.enqueued_at.0.to_le_bytes());
@@ -35,7 +36,7 @@ pub(super) fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost>
 }
 
 #[inline]
-pub(super) fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
+fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
     Ok(Accepted {
         id: head.id()?,
         enqueued_at: head.instant()?,
@@ -48,21 +49,34 @@ pub(super) fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
     })
 }
 
-/// All that is known of a schedule, as MessagePack behind its length in four bytes.
-pub(super) fn put_cron_state(state: &CronState, out: &mut Vec<u8>) -> Result<(), Lost> {
+/// All that is known of a schedule or a batch, as MessagePack behind its length in four bytes.
+pub(super) fn put_state<T: Serialize>(state: &T, out: &mut Vec<u8>) -> Result<(), Lost> {
     let start = out.len();
     put_count(out, 0)?;
-    rmp_serde::encode::write(out, state).map_err(|_| Lost("a schedule that cannot be written"))?;
+    rmp_serde::encode::write(out, state).map_err(|_| Lost("a state that cannot be written"))?;
     let length = out.len() - start - 4;
-    let length = u32::try_from(length).map_err(|_| Lost("a schedule of more than 4 GiB"))?;
+    let length = u32::try_from(length).map_err(|_| Lost("a state of more than 4 GiB"))?;
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     Ok(())
 }
 
-pub(super) fn cron_state(head: &mut Fields<'_>) -> Result<CronState, Lost> {
+pub(super) fn state<T: for<'de> Deserialize<'de>>(head: &mut Fields<'_>) -> Result<T, Lost> {
     let length = head.u32()?;
     let bytes = head.bytes(length as usize)?;
-    read(bytes).map_err(|_| Lost("a schedule that cannot be read"))
+    read(bytes).map_err(|_| Lost("a state that cannot be read"))
+}
+
+/// Several jobs, and behind them what few of them say.
+pub(super) fn put_jobs(jobs: &[Accepted<'_>], out: &mut Vec<u8>) -> Result<(), Lost> {
+    put_count(out, jobs.len())?;
+    jobs.iter().try_for_each(|job| put_job(job, out))?;
+    put_terms_of(jobs, out)
+}
+
+pub(super) fn jobs<'a>(head: &mut Fields<'a>) -> Result<Vec<Accepted<'a>>, Lost> {
+    let mut jobs = head.list(SHORTEST_JOB, job)?;
+    take_terms_of(&mut jobs, head)?;
+    Ok(jobs)
 }
 
 /// The one job of a head, and at its end what few jobs say.

@@ -145,6 +145,7 @@ fn put(slim: &Slim<'_>, rest: &Rest<'_>, out: &mut Vec<u8>) -> Result<(), BadRec
         Rest::Carried(carried) => write(carried, out),
         Rest::Cancelled(cancel) => write(cancel, out),
         Rest::Dropped(reason) => write(reason, out),
+        Rest::Jobs(jobs) => write(jobs, out),
     }
 }
 

@@ -24,7 +24,7 @@ use crate::{
     event::{Event, Verdict},
     fact::{Accepted, Anew, Fact},
     id::{JobId, Token},
-    job::Output,
+    job::{Job, Output},
     queue::Steering,
     time::UnixMs,
 };
@@ -40,6 +40,7 @@ pub(super) enum Rest<'a> {
     Carried(CarriedRest<'a>),
     Cancelled(CancelRest<'a>),
     Dropped(&'a str),
+    Jobs(Vec<JobRest<'a>>),
 }
 
 /// An attempt's end. Of the attempt and the verdict the head repeats what the ledger needs.
@@ -103,8 +104,13 @@ impl<'a> From<&'a Event> for Rest<'a> {
                 })
             }
             Event::Dropped { reason, .. } => Self::Dropped(reason),
+            Event::Batch { jobs, .. } if !jobs.is_empty() => {
+                Self::Jobs(jobs.iter().map(JobRest::from).collect())
+            }
             Event::Cron { job: None, .. }
             | Event::CronForgotten { .. }
+            | Event::Batch { .. }
+            | Event::BatchForgotten { .. }
             | Event::Leased { .. }
             | Event::Lost { buried: None, .. }
             | Event::Requeued { .. }
@@ -200,7 +206,6 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Expired { id, at } => Event::Expired { id, at },
         Fact::Dropped { id, at } => dropped(id, at, rest)?,
         Fact::Unlocked { id, at } => Event::Unlocked { id, at },
-        Fact::Steered { queue, at, by, to } => steered(queue, at, by, to),
         Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
             id,
             token,
@@ -211,6 +216,21 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             cancel: read::<CancelRest<'_>>(rest)?.join(at, how),
         },
         Fact::Carried(anew) => Event::Carried(Box::new(read::<CarriedRest<'_>>(rest)?.join(&anew))),
+        of_log @ (Fact::Steered { .. }
+        | Fact::Cron { .. }
+        | Fact::CronForgotten { .. }
+        | Fact::Batch { .. }
+        | Fact::BatchForgotten { .. }
+        | Fact::Pruned { .. }
+        | Fact::Trimmed { .. }
+        | Fact::Merged { .. }) => join_of_log(of_log, rest)?,
+    })
+}
+
+/// The facts that are about no one job.
+fn join_of_log(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
+    Ok(match head {
+        Fact::Steered { queue, at, by, to } => steered(queue, at, by, to),
         Fact::Cron {
             name,
             at,
@@ -218,6 +238,18 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             job,
         } => cron(name, at, state.into_owned(), job, rest)?,
         Fact::CronForgotten { name, at } => forgotten(name, at),
+        Fact::Batch {
+            id,
+            at,
+            state,
+            jobs,
+        } => Event::Batch {
+            id,
+            at,
+            state: Box::new(state.into_owned()),
+            jobs: following(&jobs, rest)?,
+        },
+        Fact::BatchForgotten { id, at } => Event::BatchForgotten { id, at },
         Fact::Pruned { ids, at } => Event::Pruned {
             ids: ids.into_owned(),
             at,
@@ -238,6 +270,8 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
             at,
             last_token,
         } => merged(log, at, last_token),
+        // All others are about a job.
+        _ => return Err(Lost("a fact about a job where none is").into()),
     })
 }
 
@@ -284,16 +318,28 @@ fn cron(
     })
 }
 
-fn settled(id: JobId, children: &[Accepted<'_>], rest: &[u8]) -> Result<Event, BadRecord> {
-    let whole = read::<SettledRest<'_>>(rest)?;
-    if whole.children.len() != children.len() {
+/// The jobs that follow a batch.
+fn following(jobs: &[Accepted<'_>], rest: &[u8]) -> Result<Vec<Job>, BadRecord> {
+    match jobs {
+        [] => Ok(Vec::new()),
+        jobs => joined(read::<Vec<JobRest<'_>>>(rest)?, jobs),
+    }
+}
+
+fn joined(rests: Vec<JobRest<'_>>, jobs: &[Accepted<'_>]) -> Result<Vec<Job>, BadRecord> {
+    if rests.len() != jobs.len() {
         return Err(Lost("its head names another number of jobs than follow").into());
     }
-    let jobs = whole.children.into_iter().zip(children);
+    let jobs = rests.into_iter().zip(jobs);
+    Ok(jobs.map(|(rest, job)| rest.join(job)).collect())
+}
+
+fn settled(id: JobId, children: &[Accepted<'_>], rest: &[u8]) -> Result<Event, BadRecord> {
+    let whole = read::<SettledRest<'_>>(rest)?;
     Ok(Event::Settled {
         id,
         attempt: Box::new(whole.attempt.into_owned()),
         verdict: whole.verdict.into_owned(),
-        children: jobs.map(|(rest, job)| rest.join(job)).collect(),
+        children: joined(whole.children, children)?,
     })
 }

@@ -48,6 +48,9 @@ pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Adm
             is_kept: true,
         });
     }
+    if let Some(batch) = job.terms.batch {
+        joins(ledger, batch)?;
+    }
     if let Some(lock) = job.terms.unique
         && let Some(holder) = locks.holder(lock.key, now.wall, None)
     {
@@ -82,6 +85,18 @@ fn conflict(
             })
         }
     }
+}
+
+/// Whether a batch takes in a job from outside.
+fn joins(ledger: &Ledger, batch: JobId) -> Result<(), Rejected> {
+    let state = ledger.batch(batch).ok_or(Rejected::NoSuchBatch(batch))?;
+    if state.is_open() {
+        return Ok(());
+    }
+    Err(Rejected::BatchClosed {
+        batch,
+        is_cancelled: state.cancelled.is_some(),
+    })
 }
 
 /// Whether a queue takes a job in. The jobs of a handler are part of its outcome, and not asked about.

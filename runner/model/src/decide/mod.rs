@@ -1,6 +1,7 @@
 //! All policy: what follows from a wish. One file for each family of wishes.
 
 mod amend;
+mod batch;
 mod claim;
 mod cron;
 mod enqueue;
@@ -37,6 +38,8 @@ pub(crate) fn decide(
         Command::Lose { id, token } => settle::lose(ledger, id, token, now),
         Command::Amend(wish) => amend::amend(ledger, wish, now),
         Command::Cron(wish) => cron::cron(ledger, wish, now),
+        Command::Batch(wish) => batch::batch(ledger, wish, now),
+        Command::Tend { max } => Ok(batch::tend(ledger, max, now)),
         Command::Prune(retention) => Ok(prune::prune(ledger, &retention, now)),
         Command::Expire { max } => Ok(prune::expire(ledger, max, now)),
         Command::Steer {

@@ -1,10 +1,10 @@
 //! Forgetting jobs that ended, and ending jobs that waited too long.
 
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 
 use crate::{command::Retention, event::Event, ledger::Ledger, time::Now};
 
-/// The oldest of the jobs that are not kept, in one fact; none when all are.
+/// The oldest of the jobs that are not kept, in one fact, and the batches; none when all are.
 pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Event> {
     let ended = ledger.index.ended();
     let excess = ended.len().saturating_sub(retention.keep);
@@ -15,10 +15,10 @@ pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Eve
         .map(|(_, (_, id))| id)
         .take(retention.max)
         .collect();
-    if ids.is_empty() {
-        return Vec::new();
-    }
-    vec![Event::Pruned { ids, at: now.wall }]
+    let at = now.wall;
+    let jobs = (!ids.is_empty()).then_some(Event::Pruned { ids, at });
+    let batches = super::batch::prune(ledger, retention, now);
+    jobs.into_iter().chain(batches).collect()
 }
 
 /// The jobs that waited until they expired, each in a fact of its own.

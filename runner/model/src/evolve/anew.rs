@@ -58,6 +58,8 @@ impl Ledger {
             | Fact::Carried(_)
             | Fact::Cron { .. }
             | Fact::CronForgotten { .. }
+            | Fact::Batch { .. }
+            | Fact::BatchForgotten { .. }
             | Fact::Pruned { .. }
             | Fact::Trimmed { .. }
             | Fact::Merged { .. } => {}

@@ -2,8 +2,10 @@
 
 use super::Written;
 use crate::{
+    batch::BatchState,
     event::RecordAt,
-    fact::Fact,
+    fact::{Accepted, Fact},
+    id::JobId,
     index::Told,
     ledger::{Ledger, Unsound},
 };
@@ -43,6 +45,15 @@ impl Ledger {
                 self.know_cron(name, state, at);
             }
             Fact::CronForgotten { name, .. } => self.forget_cron(name),
+            Fact::Batch {
+                id,
+                at: on,
+                ref state,
+                ref jobs,
+            } => self.follow_batch(id, state, jobs, Written { on, at, mono })?,
+            Fact::BatchForgotten { id, .. } => {
+                self.index.batches.forget(id);
+            }
             Fact::Pruned { ref ids, .. } => self.prune(ids, mono)?,
             Fact::Trimmed {
                 before,
@@ -60,6 +71,25 @@ impl Ledger {
             // All others are about a job.
             _ => {}
         }
+        Ok(())
+    }
+
+    fn follow_batch(
+        &mut self,
+        id: JobId,
+        state: &BatchState,
+        jobs: &[Accepted<'_>],
+        written: Written,
+    ) -> Result<(), Unsound> {
+        for job in jobs {
+            self.unknown(job.id)?;
+        }
+        for job in jobs {
+            self.accept(job, written);
+        }
+        self.index.batches.know(id, state, written.at);
+        let ids = state.callbacks().map(|callback| callback.id);
+        self.last_id = self.last_id.max(ids.chain([id]).max());
         Ok(())
     }
 }

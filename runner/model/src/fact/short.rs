@@ -5,6 +5,7 @@ use alloc::borrow::Cow;
 use super::{Accepted, Anew, Ended, Fact, Follows, Lock, Slim, SlimTerms};
 use crate::{
     attempt::Attempt,
+    batch::BatchState,
     cancel::Cancellation,
     carried::Carried,
     cron::CronState,
@@ -61,40 +62,63 @@ impl<'a> From<&'a Event> for Fact<'a> {
             Event::Expired { id, at } => Self::Expired { id, at },
             Event::Dropped { id, at, .. } => Self::Dropped { id, at },
             Event::Unlocked { id, at } => Self::Unlocked { id, at },
-            Event::Steered {
-                ref queue,
-                at,
-                ref by,
-                ref to,
-            } => steered(queue, at, by, **to),
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
-            Event::Cron {
-                ref name,
-                at,
-                ref state,
-                ref job,
-            } => cron(name, at, state, job.as_deref()),
-            Event::CronForgotten { ref name, at } => Self::CronForgotten { name, at },
-            Event::Pruned { ref ids, at } => Self::Pruned {
-                ids: Cow::Borrowed(ids),
-                at,
-            },
-            Event::Trimmed {
-                before,
-                at,
-                last_id,
-                last_token,
-            } => trimmed(before, at, last_id, last_token),
-            Event::Merged {
-                ref log,
-                at,
-                last_token,
-            } => Self::Merged {
-                log,
-                at,
-                last_token,
-            },
+            Event::Steered { .. }
+            | Event::Cron { .. }
+            | Event::CronForgotten { .. }
+            | Event::Batch { .. }
+            | Event::BatchForgotten { .. }
+            | Event::Pruned { .. }
+            | Event::Trimmed { .. }
+            | Event::Merged { .. } => of_log(event),
         }
+    }
+}
+
+/// The facts that are about no one job.
+fn of_log(event: &Event) -> Fact<'_> {
+    match *event {
+        Event::Steered {
+            ref queue,
+            at,
+            ref by,
+            ref to,
+        } => steered(queue, at, by, **to),
+        Event::Cron {
+            ref name,
+            at,
+            ref state,
+            ref job,
+        } => cron(name, at, state, job.as_deref()),
+        Event::CronForgotten { ref name, at } => Fact::CronForgotten { name, at },
+        Event::Batch {
+            id,
+            at,
+            ref state,
+            ref jobs,
+        } => batch(id, at, state, jobs),
+        Event::BatchForgotten { id, at } => Fact::BatchForgotten { id, at },
+        Event::Pruned { ref ids, at } => Fact::Pruned {
+            ids: Cow::Borrowed(ids),
+            at,
+        },
+        Event::Trimmed {
+            before,
+            at,
+            last_id,
+            last_token,
+        } => trimmed(before, at, last_id, last_token),
+        Event::Merged {
+            ref log,
+            at,
+            last_token,
+        } => Fact::Merged {
+            log,
+            at,
+            last_token,
+        },
+        // All others are about a job, and told before.
+        _ => unreachable!("a fact about a job"),
     }
 }
 
@@ -185,6 +209,15 @@ fn cron<'a>(name: &'a str, at: UnixMs, state: &'a CronState, job: Option<&'a Job
         at,
         state: Cow::Borrowed(state),
         job: job.map(Accepted::from),
+    }
+}
+
+fn batch<'a>(id: JobId, at: UnixMs, state: &'a BatchState, jobs: &'a [Job]) -> Fact<'a> {
+    Fact::Batch {
+        id,
+        at,
+        state: Cow::Borrowed(state),
+        jobs: jobs.iter().map(Accepted::from).collect(),
     }
 }
 

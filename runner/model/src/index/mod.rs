@@ -1,6 +1,7 @@
 //! The orders jobs are looked up in. They hold nothing of their own: all of it follows from the
 //! entries.
 
+mod batches;
 mod bucket;
 mod counts;
 mod instants;
@@ -28,6 +29,7 @@ use counts::Counts;
 use leases::LeaseIndex;
 use queue::Lane;
 
+pub(crate) use batches::Batches;
 pub(crate) use instants::ByInstant;
 pub(crate) use locks::Locks;
 pub(crate) use names::{NameId, Names};
@@ -49,6 +51,7 @@ pub(crate) struct Index {
     /// Waiting jobs that are not to be begun from an instant on.
     expiring: ByInstant,
     pub(crate) locks: Locks,
+    pub(crate) batches: Batches,
     counts: Counts,
 }
 
@@ -142,6 +145,9 @@ impl Index {
         if let Some(key) = side.idempotency {
             self.locks.insert(key, None, id);
         }
+        if let Some(batch) = side.batch {
+            self.batches.insert(batch, id, status);
+        }
         if let (Status::Waiting { .. }, Some(expires)) = (status, side.expires()) {
             self.expiring.insert(expires, id);
         }
@@ -156,6 +162,9 @@ impl Index {
         }
         if let Some(key) = side.idempotency {
             self.locks.remove(key, None, id);
+        }
+        if let Some(batch) = side.batch {
+            self.batches.remove(batch, id, status);
         }
         if let (Status::Waiting { .. }, Some(expires)) = (status, side.expires()) {
             self.expiring.remove(expires, id);
@@ -288,6 +297,7 @@ impl Index {
             && self.ended == other.ended
             && self.expiring == other.expiring
             && self.locks == other.locks
+            && self.batches == other.batches
             && self.counts.table(names) == other.counts.table(other_names)
             && self.queues.said() == other.queues.said()
             && self.queues.by_name(names) == other.queues.by_name(other_names)

@@ -67,6 +67,7 @@ impl NewJob {
             group: self.group,
             tags: self.tags,
             then: self.then,
+            batch: self.batch,
             ..Terms::default()
         };
         let job = Job {

@@ -104,6 +104,11 @@ impl Link {
         payload + texts + self.kind.len() + 128
     }
 
+    /// Whether it is within bounds.
+    pub(crate) fn check_alone(&self) -> Result<(), String> {
+        self.check(Bounds::default())
+    }
+
     fn check(&self, bounds: Bounds) -> Result<(), String> {
         if self.delay_ms > DUE_AHEAD_MS {
             return Err("its delay is longer than 100 years".into());

@@ -25,7 +25,7 @@ pub struct Terms {
     pub idempotency: Option<Named>,
     /// The group it takes turns and shares limits with, such as a customer.
     pub group: Option<String>,
-    /// The batch it belongs to, by the id of the job that stands for it.
+    /// The batch it belongs to.
     pub batch: Option<JobId>,
     /// Words to find it by.
     pub tags: Vec<String>,

@@ -62,24 +62,23 @@ impl Ledger {
         self.index.depth(queue, &self.names)
     }
 
-    /// What was said of queues before a place, to be told again before the records there go.
+    /// What was said of queues and batches before a place, to be told again before the records there go.
     #[must_use]
-    pub fn retold(&self, before: RecordAt) -> Vec<Event> {
+    pub fn retold(&self, before: RecordAt, at: UnixMs) -> Vec<Event> {
         let told = self.index.queues.steered().iter();
-        told.filter(|(_, told)| told.place < before)
-            .map(|(name, told)| steered(name, told))
-            .collect()
+        let told = told.filter(|(_, told)| told.place < before);
+        let queues = told.map(|(name, told)| steered(name, told));
+        queues.chain(self.batches_retold(before, at)).collect()
     }
 
-    /// What another ledger says of queues and this one does not.
+    /// What another ledger says of queues and batches and this one does not.
     #[must_use]
-    pub fn unsaid(&self, other: &Self) -> Vec<Event> {
+    pub fn unsaid(&self, other: &Self, at: UnixMs) -> Vec<Event> {
         let here = self.index.queues.steered();
         let there = other.index.queues.steered().iter();
-        there
-            .filter(|(name, _)| !here.contains_key(&***name))
-            .map(|(name, told)| steered(name, told))
-            .collect()
+        let there = there.filter(|(name, _)| !here.contains_key(&***name));
+        let queues = there.map(|(name, told)| steered(name, told));
+        queues.chain(self.batches_unsaid(other, at)).collect()
     }
 
     /// When something happens by itself next, by the wall clock: a job becomes due, or a rate lets

@@ -1,6 +1,7 @@
 //! Third net: an auditor that knows only the promises and predicts every answer.
 
 mod amend;
+mod batches;
 mod crons;
 mod enqueue;
 
@@ -29,6 +30,7 @@ struct Auditor {
     /// Each (job, lease) whose end was told. None is told twice.
     ended: Vec<(JobId, Token)>,
     modes: BTreeMap<String, QueueMode>,
+    batches: BTreeMap<JobId, batches::Promised>,
 }
 
 impl Auditor {
@@ -66,6 +68,8 @@ impl Auditor {
             }
             Command::Amend(amend) => self.amend(amend, now, answer),
             Command::Cron(wish) => self.cron(wish, now, answer),
+            Command::Batch(wish) => self.batch(wish, answer),
+            Command::Tend { max } => self.tend(*max, now, answer),
             Command::Prune(retention) => self.prune(retention, now, answer),
             Command::Expire { max } => self.expire(*max, now, answer),
             Command::Steer { queue, mode, .. } => {
@@ -97,13 +101,12 @@ impl Auditor {
         }
         ids.truncate(retention.max);
         for id in &ids {
-            self.job(*id).expect("it ended").life = Life::Deleted;
+            self.job(*id).expect("it ended").delete();
         }
         let at = now.wall;
-        let expected = match ids.is_empty() {
-            true => vec![],
-            false => vec![Event::Pruned { ids, at }],
-        };
+        let jobs = (!ids.is_empty()).then_some(Event::Pruned { ids, at });
+        let batches = self.forget_batches(retention, now);
+        let expected: Vec<Event> = jobs.into_iter().chain(batches).collect();
         assert_eq!(answer, &Ok(expected));
     }
 

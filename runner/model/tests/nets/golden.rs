@@ -93,6 +93,8 @@ fn kind(event: &Event) -> &'static str {
         Event::Unlocked { .. } => "unlocked",
         Event::Steered { .. } => "steered",
         Event::Dropped { .. } => "dropped",
+        Event::Batch { .. } => "batch,",
+        Event::BatchForgotten { .. } => "batch forgotten",
     }
 }
 
@@ -146,7 +148,7 @@ fn every_fact_is_among_the_samples_and_begins_its_name() {
             kinds.push(kind);
         }
     }
-    assert_eq!(kinds.len(), 21, "a fact without a sample: {kinds:?}");
+    assert_eq!(kinds.len(), 23, "a fact without a sample: {kinds:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Random histories: wishes of every family, sound and unsound, in any order, under a clock that
 //! also goes back.
 
+mod batches;
 mod crons;
 mod ops;
 
@@ -106,6 +107,8 @@ pub(crate) struct World {
     pub(crate) latest: UnixMs,
     mint: IdMint,
     ids: Vec<JobId>,
+    /// Batches that were wished for.
+    batches: Vec<JobId>,
     /// Jobs as they were accepted.
     jobs: BTreeMap<JobId, Job>,
 }
@@ -122,6 +125,7 @@ impl World {
             latest: UnixMs(START),
             mint: IdMint::default(),
             ids: Vec::new(),
+            batches: Vec::new(),
             jobs: BTreeMap::new(),
         }
     }
@@ -142,6 +146,7 @@ impl World {
                 job.priority = *priority;
                 job.due = job.enqueued_at.plus(*delay);
                 job.terms = terms(extra, &job);
+                job.terms.batch = extra.batch.map(|batch| self.pick_batch(batch.into()));
                 job.id = taken.map_or(job.id, |taken| self.pick(taken));
                 self.ids.push(job.id);
                 Command::Enqueue(Box::new(job))
@@ -175,27 +180,30 @@ impl World {
                 max: *max,
             }),
             Op::Steer { queue, mode } => steer(*queue, *mode),
+            Op::Batch { batch, change } => self.batch(*batch, *change),
+            Op::Tend { max } => Command::Tend { max: *max },
             Op::Expire { max } => Command::Expire { max: *max },
+            Op::Carry { .. } | Op::Trim { .. } | Op::Renew | Op::Pass(_) => {
+                self.go_on(op);
+                return None;
+            }
+        })
+    }
+
+    /// A step that wishes nothing.
+    fn go_on(&mut self, op: &Op) {
+        match op {
             Op::Carry { job } => {
                 let id = self.pick(*job);
                 if self.ledger.get(id).is_some() {
                     self.carry(id);
                 }
-                return None;
             }
-            Op::Trim { percent } => {
-                self.trim(self.log.len() * percent / 100);
-                return None;
-            }
-            Op::Renew => {
-                self.renew();
-                return None;
-            }
-            Op::Pass(ms) => {
-                self.pass(*ms);
-                return None;
-            }
-        })
+            Op::Trim { percent } => self.trim(self.log.len() * percent / 100),
+            Op::Renew => self.renew(),
+            Op::Pass(ms) => self.pass(*ms),
+            other => unreachable!("{other:?} wishes something"),
+        }
     }
 
     fn amend(&self, job: usize, wish: u8) -> Command {
@@ -207,7 +215,10 @@ impl World {
         let (id, token) = self.lease(job, late);
         let kind = self.ledger.get(id).map_or("k2".into(), |entry| entry.kind);
         let retry = policy_of(&kind);
-        let children: Vec<Job> = (0..children).map(|_| self.fresh("k1")).collect();
+        let mut children: Vec<Job> = (0..children).map(|_| self.fresh("k1")).collect();
+        let batch = self.ledger.get(id).and_then(|entry| entry.batch);
+        let joining = children.iter_mut().take(1);
+        joining.for_each(|child| child.terms.batch = batch);
         self.ids.extend(children.iter().map(|child| child.id));
         Command::Settle(Box::new(Settlement {
             id,
@@ -304,7 +315,7 @@ impl World {
             .collect();
         old.into_iter().for_each(|id| self.carry(id));
         self.carry_crons(before);
-        for event in self.ledger.retold(before) {
+        for event in self.ledger.retold(before, self.now.wall) {
             self.take_in(event);
         }
         self.take_in(Event::Trimmed {

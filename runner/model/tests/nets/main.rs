@@ -3,6 +3,7 @@
 
 mod accept;
 mod auditor;
+mod batches;
 mod cases;
 mod crons;
 mod golden;

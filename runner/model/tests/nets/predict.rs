@@ -24,6 +24,8 @@ pub(crate) struct Known {
     pub(crate) lifted: bool,
     pub(crate) failing_since: Option<u64>,
     pub(crate) life: Life,
+    /// What it was before it was deleted.
+    pub(crate) was: Option<Life>,
     /// When it last ended, in milliseconds.
     pub(crate) ended_at: u64,
     pub(crate) attempts: u32,
@@ -67,6 +69,7 @@ impl Known {
                 due,
                 seen_due: due <= job.enqueued_at.0,
             },
+            was: None,
             ended_at: 0,
             attempts: 0,
             losses: 0,
@@ -75,6 +78,11 @@ impl Known {
             failure: None,
             asked: None,
         }
+    }
+
+    pub(crate) fn delete(&mut self) {
+        self.was = Some(self.life);
+        self.life = Life::Deleted;
     }
 
     pub(crate) fn is_held_by(&self, token: Token) -> bool {

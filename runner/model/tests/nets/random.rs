@@ -1,5 +1,7 @@
 //! Second net: random histories, with what must hold after every step and after a replay.
 
+mod batches;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -61,6 +63,7 @@ fn holds(world: &World) {
         locks_hold(world, wall);
     }
     limits_hold(world);
+    batches::hold(world);
     let expiries = ledger.newest(None).filter_map(|(_, entry)| {
         let waits = matches!(entry.status, Status::Waiting { .. });
         entry.expires.filter(|_| waits)
@@ -249,7 +252,8 @@ proptest! {
                     Command::Claim(kinds) => Some(claimable(&world, kinds)),
                     Command::Enqueue(_) | Command::Checkpoint { .. } | Command::Settle(_)
                     | Command::Lose { .. } | Command::Amend(_) | Command::Cron(_) | Command::Prune(_)
-                    | Command::Expire { .. } | Command::Steer { .. } => None,
+                    | Command::Expire { .. } | Command::Steer { .. } | Command::Batch(_)
+                    | Command::Tend { .. } => None,
                 };
                 let before = world.ledger.clone();
                 match world.apply(&wish, entropy.wrapping_mul(step as u64 + 1)) {
@@ -273,7 +277,13 @@ proptest! {
             holds(&world);
         }
         let ids = world.log.iter().flat_map(|(record, _, _)| record.event.ids());
-        prop_assert_eq!(world.ledger.last_id(), ids.max());
+        let batches = world.log.iter().filter_map(|(record, _, _)| match &record.event {
+            Event::Batch { id, state, .. } => {
+                state.callbacks().map(|callback| callback.id).chain([*id]).max()
+            }
+            _ => None,
+        });
+        prop_assert_eq!(world.ledger.last_id(), ids.chain(batches).max());
         for (Record { event, .. }, at, _) in &world.log {
             for id in event.ids().filter(|id| event.accepted(*id).is_some()) {
                 if let Some(entry) = world.ledger.get(id) {

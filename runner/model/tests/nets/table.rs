@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 
-use sandhog_model::{Entry, Event, FailureKind, Ledger, Record, RecordAt, Token, UnixMs};
+use sandhog_model::{
+    Entry, Event, FailureKind, Job, JobId, Ledger, Record, RecordAt, Token, UnixMs,
+};
 
 use crate::{
+    batches,
     cases::{AT, HELD, ID, facts, states, wishes},
     kept::facts_of_keeping,
     sample::now,
@@ -58,10 +61,24 @@ fn shown(ledger: &Ledger) -> String {
         .steered()
         .map(|(queue, to)| format!(" {queue} {}", to.mode.name()))
         .collect();
+    let batches = ledger.batches(None).map(|(id, state)| {
+        let count = ledger.batch_count(id);
+        let ended = count.ended;
+        format!(
+            " batch {} sealed={} {}+{} of {}, gone {}, wants={}",
+            id.0,
+            !state.is_open(),
+            ended.completed,
+            ended.failed(),
+            count.total(),
+            state.gone.total(),
+            ledger.wants_tending()
+        )
+    });
+    let said: String = steered.into_iter().chain(batches).collect();
     format!(
-        "[{}]{} {:?} last {last_id}/{} trimmed {}",
+        "[{}]{said} {:?} last {last_id}/{} trimmed {}",
         entries.join("; "),
-        steered.concat(),
         ledger.counts(UnixMs(AT)),
         ledger.last_token().0,
         ledger.trimmed().0
@@ -83,10 +100,11 @@ fn more(entry: &Entry) -> String {
 #[test]
 fn every_state_takes_every_fact_as_the_table_says() {
     let mut text = String::new();
-    for (state, before) in states() {
+    for (state, before) in states().into_iter().chain(batches::states()) {
         let (token, number) = held(&ledger(&before));
         let kept = facts_of_keeping(ledger(&before).get(ID).as_ref());
-        for (name, fact) in facts(token, number).into_iter().chain(kept) {
+        let all = facts(token, number).into_iter().chain(kept);
+        for (name, fact) in all.chain(batches::facts()) {
             let mut ledger = ledger(&before);
             let unchanged = ledger.clone();
             let result = match ledger.evolve(&fact, RecordAt(500), 0) {
@@ -152,9 +170,12 @@ fn what_is_told_of_a_job_whose_first_records_are_gone_waits_for_all_of_it() {
 #[test]
 fn every_state_answers_every_wish_as_the_table_says() {
     let mut text = String::new();
-    for (state, before) in states() {
+    for (state, before) in states().into_iter().chain(batches::states()) {
         let ledger = ledger(&before);
-        for (name, wish) in wishes(held(&ledger).0) {
+        let token = held(&ledger).0;
+        let of_batch = batches::wishes().into_iter();
+        let of_batch = of_batch.map(|(name, wish)| (name.to_string(), wish));
+        for (name, wish) in wishes(token).into_iter().chain(of_batch) {
             let result = match ledger.decide(wish, now(AT), 7) {
                 Ok(events) => events.iter().map(brief).collect::<Vec<_>>().join("; "),
                 Err(rejected) => format!("refused: {rejected}"),
@@ -163,6 +184,12 @@ fn every_state_answers_every_wish_as_the_table_says() {
         }
     }
     snapshot::matches("wishes.txt", &text);
+}
+
+/// A job that follows a batch.
+fn following(job: &Job) -> String {
+    let payload = String::from_utf8_lossy(&job.payload);
+    format!("{} {} {payload}", job.id.0, job.kind)
 }
 
 fn brief(event: &Event) -> String {
@@ -183,12 +210,17 @@ fn brief(event: &Event) -> String {
             attempt.failure.as_ref().map(|failure| failure.kind.name()),
             children.len()
         ),
+        Event::Batch { state, jobs, .. } => {
+            let jobs: Vec<String> = jobs.iter().map(following).collect();
+            format!("{state:?} {jobs:?}").replace(&JobId(50).text(), "50")
+        }
         Event::CancelAsked { token, cancel, .. } => {
             format!("asked token={} {cancel:?}", token.0)
         }
         Event::Cancelled { cancel, .. } => format!("cancelled {cancel:?}"),
         Event::Cron { .. }
         | Event::CronForgotten { .. }
+        | Event::BatchForgotten { .. }
         | Event::Leased { .. }
         | Event::Lost { .. }
         | Event::Requeued { .. }

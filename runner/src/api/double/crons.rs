@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The instant of every change.
-const NOW: Now = Now {
+pub(super) const NOW: Now = Now {
     wall: UnixMs(1_790_000_000_000),
     mono: 0,
 };

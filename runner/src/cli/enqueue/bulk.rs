@@ -85,16 +85,55 @@ fn at(line: u64, why: impl std::fmt::Display) -> Fault {
     Fault::usage(format!("line {line} {why}"))
 }
 
+/// A file of which every line is a job.
+pub(in crate::cli) struct Checked {
+    file: File,
+    /// When it was read: what its times count from.
+    now: UnixMs,
+    jobs: usize,
+    kinds: BTreeSet<String>,
+}
+
 pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) -> Outcome<Exit> {
+    let checked = prepare(session, path, pattern)?;
+    enqueue(session, &checked, path, pattern)
+}
+
+/// Read a file to its end, and find every fault.
+pub(in crate::cli) fn prepare(
+    session: &mut Session<'_, '_>,
+    path: &Path,
+    pattern: &NewJob,
+) -> Outcome<Checked> {
     let file = open(session, path).map_err(|error| Fault::new(Exit::Usage, error))?;
-    let size = file.metadata().map_or(0, |data| data.len());
     let now = wall();
     let (jobs, kinds) = check(session, &file, pattern, now)
         .map_err(|fault| about(fault, path, "nothing was enqueued"))?;
+    Ok(Checked {
+        file,
+        now,
+        jobs,
+        kinds,
+    })
+}
+
+/// Enqueue the jobs of a file, and print their ids.
+pub(in crate::cli) fn enqueue(
+    session: &mut Session<'_, '_>,
+    checked: &Checked,
+    path: &Path,
+    pattern: &NewJob,
+) -> Outcome<Exit> {
+    let Checked {
+        file,
+        now,
+        jobs,
+        kinds,
+    } = checked;
     session.door(Need::Anything)?;
-    let bar = bar(session, size);
+    let bar = bar(session, file.metadata().map_or(0, |data| data.len()));
     let mut printer = Printer::new(session.is_json());
-    let sent = push(session, &file, pattern, now, &bar, &mut printer);
+    let sent = push(session, file, pattern, *now, &bar, &mut printer);
     bar.finish_and_clear();
     printer.end(session)?;
     if let Err(fault) = sent {
@@ -111,7 +150,7 @@ pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) 
     }
     let done = text::count(printer.printed as u64, "job");
     session.note(&format!("{done} enqueued"));
-    where_they_wait(session, &kinds, "they wait");
+    where_they_wait(session, kinds, "they wait");
     Ok(Exit::Done)
 }
 

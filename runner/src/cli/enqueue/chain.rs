@@ -5,7 +5,7 @@ use sandhog_model::Link;
 use super::payload::by_text;
 
 /// Read one of the command line: `KIND` or `KIND=PAYLOAD`.
-pub(super) fn link(text: &str) -> Result<Link, String> {
+pub(in crate::cli) fn link(text: &str) -> Result<Link, String> {
     let (kind, payload) = match text.split_once('=') {
         Some((kind, payload)) => (kind, Some(payload)),
         None => (text, None),

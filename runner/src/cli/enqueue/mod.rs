@@ -1,7 +1,7 @@
 //! `sandhog enqueue`: one job, or a file of them.
 
-mod bulk;
-mod chain;
+pub(super) mod bulk;
+pub(super) mod chain;
 mod payload;
 mod terms;
 mod wait;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sandhog_model::{
-    Backoff, Link, NewJob, NewUnique, OnConflict, RetryPolicy, Scope, UniqueBy, UnixMs,
+    Backoff, JobId, Link, NewJob, NewUnique, OnConflict, RetryPolicy, Scope, UniqueBy, UnixMs,
 };
 
 use super::chain;
@@ -51,6 +51,9 @@ pub(super) struct Terms {
     /// A name for this wish: told again, it gives the same job, as long as that is known
     #[arg(long, value_name = "TEXT")]
     idempotency_key: Option<String>,
+    /// The batch it belongs to, as long as that is open
+    #[arg(long, value_name = "ID")]
+    batch: Option<JobId>,
     /// The job that follows when this one completes, with this payload or with the result of the one before; given
     /// several times, they follow each other
     #[arg(long, value_name = "KIND[=PAYLOAD]", value_parser = chain::link)]
@@ -110,6 +113,7 @@ impl Terms {
             unique: self.unique.wish()?,
             idempotency_key: self.idempotency_key.clone(),
             then: self.then.clone(),
+            batch: self.batch,
             ..NewJob::default()
         })
     }

@@ -29,6 +29,9 @@ pub(in crate::cli) struct Filters {
     /// Enqueued by this job
     #[arg(long, value_name = "ID")]
     pub(super) parent: Option<JobId>,
+    /// In this batch
+    #[arg(long, value_name = "ID")]
+    pub(super) batch: Option<JobId>,
     /// With this tag
     #[arg(long, value_parser = said())]
     pub(super) tag: Option<String>,
@@ -48,6 +51,7 @@ impl Filters {
             kind: self.kind,
             parent: self.parent,
             tag: self.tag,
+            batch: self.batch,
             since: self.since,
             until: self.until,
         }
@@ -75,10 +79,10 @@ pub(in crate::cli) struct Which {
 pub(in crate::cli) struct Said {
     /// Why; kept with the job
     #[arg(long, value_name = "TEXT", help_heading = "Options")]
-    pub(super) reason: Option<String>,
+    pub(in crate::cli) reason: Option<String>,
     /// Who asks, as the job's history will say [default: this user]
     #[arg(long, value_name = "NAME", help_heading = "Options")]
-    pub(super) by: Option<String>,
+    pub(in crate::cli) by: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,5 +1,6 @@
 //! What a store promises, tried on a real disk and on one that fails.
 
+mod batches;
 mod call_off;
 mod chains;
 mod compact;

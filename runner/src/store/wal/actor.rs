@@ -93,6 +93,7 @@ impl Actor {
                 }
             }
             self.expire(now);
+            self.tend(now);
             if self.land(false) {
                 self.commit(now);
             }
@@ -212,10 +213,7 @@ impl Actor {
                 let _ = reply.send(self.unless_poisoned(|actor| actor.renew(leases, now)));
             }
             Wish::Sweep(reply) => {
-                let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
-                let answer = self.lose(&overdue, now);
-                self.purge_due = true;
-                self.upkeep.age_is_due();
+                let answer = self.sweep(now);
                 self.waiting.push(hold(reply, answer));
             }
             Wish::CallOff(off) => self.take_call_off(off, now),
@@ -244,6 +242,7 @@ impl Actor {
                 self.answer_look(reply, scanned, settled);
             }
             Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
+            Wish::OfBatches(ask) => self.ask_of_batches(ask, now),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
                 let _ = reply.send(Ok(self.stats(now)));
@@ -252,6 +251,13 @@ impl Actor {
             Wish::Close(reply) => return Some(reply),
         }
         None
+    }
+
+    fn sweep(&mut self, now: Now) -> Result<usize, StoreError> {
+        let overdue = self.writer.ledger.overdue(now.mono, self.lease_ms);
+        self.purge_due = true;
+        self.upkeep.age_is_due();
+        self.lose(&overdue, now)
     }
 
     /// Answer a look: at once when all that it shows is settled, so that nobody who only looks waits for
@@ -291,6 +297,17 @@ impl Actor {
         }
         let staged = self.writer.carry_out(command, now);
         staged.map_err(|unstaged| self.unstaged(unstaged))
+    }
+
+    /// The same, with the number of facts instead of their jobs.
+    pub(super) fn carry_out_all(
+        &mut self,
+        command: Command,
+        now: Now,
+    ) -> Result<usize, StoreError> {
+        let before = self.writer.counters.appended;
+        self.carry_out(command, now)?;
+        Ok((self.writer.counters.appended - before) as usize)
     }
 
     /// What is answered when a fact was not taken in.

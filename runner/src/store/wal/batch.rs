@@ -36,6 +36,12 @@ impl Batch {
             Event::Carried(_) | Event::Merged { .. } => self.wants_sync = true,
             Event::Trimmed { .. } => self.must_sync = true,
             Event::Cron { job: None, .. } | Event::CronForgotten { .. } => self.wants_sync = true,
+            // It is forgotten once more, when that was lost.
+            Event::BatchForgotten { .. } => {}
+            Event::Batch { jobs, .. } => {
+                self.wants_sync = true;
+                self.readied |= !jobs.is_empty();
+            }
             Event::Enqueued(_)
             | Event::Cron { job: Some(_), .. }
             | Event::Hastened { .. }

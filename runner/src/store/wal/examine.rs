@@ -42,6 +42,8 @@ pub(super) struct Examined {
     pub(super) last_token: Token,
     /// What people said of queues last, as facts.
     pub(super) steered: BTreeMap<String, Event>,
+    /// What was said of batches last, as facts without the jobs that follow them.
+    pub(super) batches: BTreeMap<JobId, Event>,
     files: SegmentFiles,
 }
 
@@ -51,6 +53,7 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
     let mut crons: BTreeMap<String, Box<CronState>> = BTreeMap::new();
     let (mut last_id, mut last_token) = (None, Token::default());
     let mut steered = BTreeMap::new();
+    let mut batches = BTreeMap::new();
     let found = salvage::salvage(disk, data, log, |at, record| {
         for id in record.event.ids() {
             trails.entry(id).or_default().push(at);
@@ -64,6 +67,21 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
             }
             Event::CronForgotten { name, .. } => {
                 crons.remove(&name);
+            }
+            Event::Batch { id, at, state, .. } => {
+                let ids = state.callbacks().map(|callback| callback.id);
+                last_id = last_id.max(ids.chain([id]).max());
+                let jobs = Vec::new();
+                let event = Event::Batch {
+                    id,
+                    at,
+                    state,
+                    jobs,
+                };
+                batches.insert(id, event);
+            }
+            Event::BatchForgotten { id, .. } => {
+                batches.remove(&id);
             }
             Event::Steered { ref queue, .. } => {
                 steered.insert(queue.clone(), record.event);
@@ -86,6 +104,7 @@ pub(super) fn examine(disk: &dyn Disk, data: &Path, log: LogId) -> Result<Examin
         last_id,
         last_token,
         steered,
+        batches,
     })
 }
 
@@ -154,6 +173,8 @@ fn token(event: &Event) -> Token {
         Event::Enqueued(_)
         | Event::Cron { .. }
         | Event::CronForgotten { .. }
+        | Event::Batch { .. }
+        | Event::BatchForgotten { .. }
         | Event::Requeued { .. }
         | Event::Hastened { .. }
         | Event::Deleted { .. }

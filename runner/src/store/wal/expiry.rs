@@ -21,11 +21,27 @@ pub(super) struct Expiry {
     not_before: Option<Instant>,
 }
 
+impl Expiry {
+    /// Try again after a while: the log has no room.
+    pub(super) fn rest(&mut self) {
+        self.not_before = Some(Instant::now() + REST);
+    }
+
+    /// Whether it is too early to try again.
+    pub(super) fn rests(&self) -> bool {
+        self.not_before.is_some_and(|rest| rest > Instant::now())
+    }
+}
+
 impl Actor {
-    /// When to look for expired jobs again.
+    /// When to look for expired jobs again, and for what follows batches.
     pub(super) fn expiry_due(&self) -> Option<Instant> {
         if self.refusal().is_some() {
             return None;
+        }
+        if self.writer.ledger.wants_tending() {
+            let now = Instant::now();
+            return Some(self.expiry.not_before.map_or(now, |rest| now.max(rest)));
         }
         let at = self.writer.ledger.next_expiry()?;
         let wall = self.writer.clock.now().wall;

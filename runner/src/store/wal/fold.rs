@@ -62,6 +62,10 @@ impl Folded {
                 self.unused.clear();
                 return true;
             }
+            Event::Batch { jobs, .. } => {
+                let job = jobs.into_iter().find(|job| job.id == id);
+                return job.is_some_and(|job| self.accept(job));
+            }
             Event::Settled {
                 id: parent,
                 children,
@@ -175,6 +179,8 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         Event::Enqueued(_)
         | Event::Cron { .. }
         | Event::CronForgotten { .. }
+        | Event::Batch { .. }
+        | Event::BatchForgotten { .. }
         | Event::Deleted { .. }
         | Event::Steered { .. }
         | Event::Carried(_)

@@ -12,7 +12,7 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
+    Amend, BatchWish, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
     Settlement, State, Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
@@ -21,16 +21,16 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, Wish},
+    wish::{BatchAsk, CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, Wish},
 };
 use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Amended, Answer, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount, DeadFilter,
-        DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView, LetterBounds,
-        LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer, Store,
-        StoreError, StoreStats, UniqueRow,
+        Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
+        DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
+        LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
+        Store, StoreError, StoreStats, UniqueRow,
         dead::{BadList, DeadStore},
     },
 };
@@ -184,6 +184,10 @@ impl Store for Wal {
         Box::pin(self.ask(|reply| Wish::Crons(CronAsk::Change(wish, reply))))
     }
 
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+        Box::pin(self.ask(|reply| Wish::OfBatches(BatchAsk::Change(wish, reply))))
+    }
+
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
         Box::pin(self.ask(move |reply| Wish::Letters(LetterWish::Amend(letters, wish, reply))))
     }
@@ -279,6 +283,14 @@ impl Inspect for Wal {
 
     fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
         Box::pin(self.unique_page(page))
+    }
+
+    fn batch_row(&self, id: JobId) -> Answer<'_, Option<BatchRow>> {
+        Box::pin(self.ask(move |reply| Wish::OfBatches(BatchAsk::One(id, reply))))
+    }
+
+    fn batches(&self, page: PageRequest) -> Answer<'_, Page<BatchRow>> {
+        Box::pin(self.batch_page(page))
     }
 
     fn dead(&self, filter: DeadFilter, page: PageRequest) -> Answer<'_, Page<DeadRow>> {

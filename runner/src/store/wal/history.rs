@@ -179,6 +179,8 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Enqueued(_)
         | Event::Cron { .. }
         | Event::CronForgotten { .. }
+        | Event::Batch { .. }
+        | Event::BatchForgotten { .. }
         | Event::Leased { .. }
         | Event::Checkpointed { .. }
         | Event::Requeued { .. }

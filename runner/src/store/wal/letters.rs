@@ -241,6 +241,8 @@ impl Actor {
         }
         if !dry_run {
             letter.token = Token::default();
+            // Its batch is another store's.
+            letter.job.terms.batch = None;
             let taken = self.writer.take_in(letter, now, Room::NewWork);
             taken.map_err(|unstaged| self.failed(unstaged))?;
         }

@@ -181,7 +181,7 @@ fn has_tag(known: &Known, tag: &String, files: &SegmentFiles) -> Option<(bool, u
     }
 }
 
-fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
+pub(super) fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
     text.parse().map_err(|_| {
         let shown: String = text.chars().take(64).collect();
         Rejected::Invalid(format!(

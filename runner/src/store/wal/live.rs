@@ -80,6 +80,9 @@ impl Live {
                     self.grow(accepted, bytes - theirs);
                 }
             }
+            Fact::Batch { jobs, .. } if !jobs.is_empty() => {
+                self.arrive(at, jobs.len() as u32, bytes);
+            }
             Fact::Leased { .. }
             | Fact::Checkpointed { .. }
             | Fact::Lost { .. }
@@ -89,6 +92,8 @@ impl Live {
             | Fact::Cancelled { .. }
             | Fact::Cron { job: None, .. }
             | Fact::CronForgotten { .. }
+            | Fact::Batch { .. }
+            | Fact::BatchForgotten { .. }
             | Fact::Postponed { .. }
             | Fact::Expired { .. }
             | Fact::Dropped { .. }
@@ -240,6 +245,8 @@ fn left(ledger: &Ledger, fact: &Fact<'_>) -> Vec<RecordAt> {
         | Fact::Cancelled { .. }
         | Fact::Cron { .. }
         | Fact::CronForgotten { .. }
+        | Fact::Batch { .. }
+        | Fact::BatchForgotten { .. }
         | Fact::Postponed { .. }
         | Fact::Expired { .. }
         | Fact::Dropped { .. }

@@ -108,7 +108,7 @@ pub(super) fn take_over(
             jobs += 1;
         }
         take_over_crons(writer, &other.read.ledger, now)?;
-        for event in writer.ledger.unsaid(&other.read.ledger) {
+        for event in writer.ledger.unsaid(&other.read.ledger, now.wall) {
             stage(writer, event, now)?;
         }
         let merged = Event::Merged {

@@ -7,6 +7,7 @@
 mod accept;
 mod actor;
 mod batch;
+mod batches;
 mod carry;
 mod check;
 mod commit;

@@ -284,7 +284,7 @@ fn write(
                 job: None,
             })?;
         }
-        for event in examined.steered.values() {
+        for event in examined.steered.values().chain(examined.batches.values()) {
             new.append(event.clone())?;
         }
         new.append(Event::Trimmed {

@@ -39,6 +39,7 @@ impl Wal {
         let mut found = self.look(ids.unwrap_or_default()).await?;
         found.retain(|Known { entry, state, .. }| {
             views::matches(filter, &entry.kind, &entry.queue, *state)
+                && filter.batch.is_none_or(|batch| entry.batch == Some(batch))
         });
         Ok(found)
     }

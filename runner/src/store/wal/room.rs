@@ -37,6 +37,8 @@ impl Room {
             | Event::Carried(_)
             | Event::Cron { job: None, .. }
             | Event::CronForgotten { .. }
+            | Event::Batch { .. }
+            | Event::BatchForgotten { .. }
             | Event::Pruned { .. }
             | Event::Trimmed { .. }
             | Event::Merged { .. } => Self::Outcome,

@@ -281,7 +281,11 @@ impl Actor {
         let settled = self.writer.settled_to().last_id;
         let below = before.into_iter().chain(filter.below()).min();
         let first = filter.first();
-        for (looked, (id, seen)) in self.writer.ledger.seen(below).enumerate() {
+        let ledger = &self.writer.ledger;
+        let of_batch = filter.batch.map(|batch| ledger.members(batch, below));
+        let of_all = filter.batch.is_none().then(|| ledger.seen(below));
+        let jobs = of_batch.into_iter().flatten();
+        for (looked, (id, seen)) in jobs.chain(of_all.into_iter().flatten()).enumerate() {
             if id < first {
                 break;
             }

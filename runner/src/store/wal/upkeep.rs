@@ -87,10 +87,13 @@ impl Upkeep {
 impl Actor {
     /// Between two batches: forget what is not kept, and see whether the log is to be compacted.
     pub(super) fn look_after(&mut self, now: Now) {
-        let excess = self
-            .upkeep
-            .max_ended
-            .is_some_and(|max| self.writer.ledger.ended() > max);
+        let excess = self.upkeep.max_ended.is_some_and(|max| {
+            self.writer
+                .ledger
+                .ended()
+                .max(self.writer.ledger.batches_over())
+                > max
+        });
         if std::mem::take(&mut self.upkeep.by_age) || excess {
             self.upkeep.prune_more |= self.prune(now).unwrap_or(false);
         }
@@ -256,7 +259,7 @@ impl Actor {
             .crons_before(place)
             .map(|(name, state)| cron_as_it_is(name, state, now))
             .collect();
-        let retold = writer.ledger.retold(place);
+        let retold = writer.ledger.retold(place, now.wall);
         for cron in crons.into_iter().chain(retold) {
             let staged = self.writer.stage(cron, WithLetter::IsThere, now);
             staged.map_err(|unstaged| self.unstaged(unstaged))?;

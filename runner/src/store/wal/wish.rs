@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use sandhog_model::{
-    Amend, Cancellation, Carried, ClaimRequest, Digest, Entry, Job, JobId, Letter, QueueRules,
-    RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
+    Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Job, JobId, Letter,
+    QueueRules, RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
 };
 use tokio::sync::oneshot;
 
 use crate::store::{
-    Amended, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported, JobFilter, LetterBounds,
-    LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
+    Amended, BatchRow, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported, JobFilter,
+    LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -111,6 +111,17 @@ pub(super) enum QueueAsk {
     },
 }
 
+/// What is asked of batches.
+pub(super) enum BatchAsk {
+    Change(BatchWish, Reply<Option<BatchRow>>),
+    One(JobId, Reply<Option<BatchRow>>),
+    Some {
+        before: Option<JobId>,
+        limit: usize,
+        reply: Reply<Vec<BatchRow>>,
+    },
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -136,6 +147,7 @@ pub(super) enum Wish {
         reply: Reply<Scanned>,
     },
     OfQueues(QueueAsk),
+    OfBatches(BatchAsk),
     Stats(Reply<StoreStats>),
     Compact(Ask),
     Close(Reply<()>),

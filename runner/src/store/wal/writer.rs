@@ -295,6 +295,8 @@ impl Writer {
             | Event::Enqueued(_)
             | Event::Cron { .. }
             | Event::CronForgotten { .. }
+            | Event::Batch { .. }
+            | Event::BatchForgotten { .. }
             | Event::Leased { .. }
             | Event::Checkpointed { .. }
             | Event::Requeued { .. }

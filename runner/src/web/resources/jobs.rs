@@ -185,6 +185,7 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
         tag: call.owned("tag"),
         since: call.instant("since")?,
         until: call.instant("until")?,
+        batch: None,
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);

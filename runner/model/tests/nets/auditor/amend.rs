@@ -64,7 +64,7 @@ impl Auditor {
 /// What a change that was allowed makes of a job.
 fn amended(job: &mut Known, amend: &Amend, now: Now) {
     match (amend, job.life) {
-        (Amend::Delete(_) | Amend::Remove { .. }, _) => job.life = Life::Deleted,
+        (Amend::Delete(_) | Amend::Remove { .. }, _) => job.delete(),
         (Amend::Discard { .. }, _) => {
             job.life = Life::Ended(State::Discarded);
             job.ended_at = now.wall.0;

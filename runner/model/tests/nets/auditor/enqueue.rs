@@ -29,6 +29,10 @@ impl Auditor {
             assert_eq!(answer, &duplicate(known.id, Sameness::Idempotency, true));
             return;
         }
+        if let Some(Err(closed)) = job.terms.batch.map(|batch| self.joins(batch)) {
+            assert_eq!(answer, &Err(closed));
+            return;
+        }
         if let Some(unique) = &job.terms.unique {
             let stand: Vec<JobId> = living()
                 .filter(|known| known.stands(unique.key, wall))
@@ -52,7 +56,9 @@ impl Auditor {
     }
 
     fn accept(&mut self, job: &Job) {
-        self.jobs.retain(|known| known.id != job.id);
+        // One that was deleted is still counted where it belonged.
+        let before = self.jobs.iter_mut().filter(|known| known.id == job.id);
+        before.for_each(|known| known.id = JobId(u128::MAX));
         self.jobs.push(Known::new(job));
     }
 

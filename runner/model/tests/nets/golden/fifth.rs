@@ -1,6 +1,9 @@
 //! Samples of what came with format 5.
 
-use sandhog_model::{Backoff, Event, Job, Link, Record, RetryPolicy, Terms};
+use sandhog_model::{
+    Asked, Backoff, BatchState, Callback, Cancellation, Event, Job, JobId, Link, Record,
+    RetryPolicy, Tally, Terms,
+};
 
 use super::first::{AT, ID, bare, named};
 
@@ -25,7 +28,61 @@ pub(super) fn records() -> Vec<(String, Record)> {
         let event = Event::Enqueued(Box::new(job));
         records.push(named(&format!("enqueued, {name}"), event));
     }
+    for (name, state, jobs) in batches() {
+        let state = Box::new(state);
+        let event = Event::Batch {
+            id,
+            at,
+            state,
+            jobs,
+        };
+        records.push(named(&format!("batch, {name}"), event));
+    }
+    records.push(named("batch forgotten", Event::BatchForgotten { id, at }));
     records
+}
+
+/// A batch that says nothing, and one that says all and came to its end.
+fn batches() -> Vec<(&'static str, BatchState, Vec<Job>)> {
+    let callback = |id: u128, fired_at| {
+        let (_, mut chain) = chains().pop().expect("there are some");
+        Box::new(Callback {
+            id: JobId(id),
+            link: chain.pop().expect("a link"),
+            fired_at,
+        })
+    };
+    let all = BatchState {
+        name: Some("größe".into()),
+        opened_at: AT,
+        sealed_at: Some(AT),
+        cancelled: Some(Box::new(Cancellation {
+            how: Asked::Cancel,
+            at: AT,
+            by: "ada".into(),
+            reason: Some("no use".into()),
+        })),
+        success: Some(callback(7, None)),
+        complete: Some(callback(8, Some(AT))),
+        gone: Tally {
+            completed: 1,
+            cancelled: 2,
+            discarded: 3,
+            dead: 4,
+            expired: 5,
+            deleted: 6,
+        },
+        ended_at: Some(AT),
+    };
+    let terms = Terms {
+        group: Some("g".into()),
+        ..Terms::default()
+    };
+    let following = vec![bare(), Job { terms, ..bare() }];
+    vec![
+        ("opened", BatchState::default(), Vec::new()),
+        ("with everything", all, following),
+    ]
 }
 
 /// A chain of one that says nothing but its kind, and of two that say all.

@@ -47,6 +47,10 @@ pub(crate) enum Op {
     Prune { age: u64, keep: usize, max: usize },
     /// A queue is told what to do.
     Steer { queue: u8, mode: QueueMode },
+    /// A wish about a batch.
+    Batch { batch: usize, change: u8 },
+    /// What follows from how batches stand.
+    Tend { max: usize },
     /// Jobs that expired, ended.
     Expire { max: usize },
     /// A job written anew.
@@ -70,6 +74,7 @@ pub(crate) struct Extra {
     /// Milliseconds after it is due.
     expires: Option<u64>,
     retry_for: Option<u64>,
+    pub(super) batch: Option<u8>,
 }
 
 /// Scopes, none of which tells the reasons for waiting apart.
@@ -89,14 +94,18 @@ fn extras() -> impl Strategy<Value = Extra> {
         prop::option::weighted(0.3, 0..3_u8),
         prop::option::weighted(0.4, 1..3_000_u64),
         prop::option::weighted(0.3, 1..4_000_u64),
+        prop::option::weighted(0.6, 0..3_u8),
     );
-    let extra = says.prop_map(|(group, unique, idempotency, expires, retry_for)| Extra {
-        group,
-        unique,
-        idempotency,
-        expires,
-        retry_for,
-    });
+    let extra = says.prop_map(
+        |(group, unique, idempotency, expires, retry_for, batch)| Extra {
+            group,
+            unique,
+            idempotency,
+            expires,
+            retry_for,
+            batch,
+        },
+    );
     prop_oneof![1 => Just(Extra::default()), 1 => extra]
 }
 
@@ -150,6 +159,8 @@ pub(crate) fn histories() -> impl Strategy<Value = Vec<Op>> {
         1 => (0..3_u8, prop::sample::select(&QueueMode::ALL[..]))
             .prop_map(|(queue, mode)| Op::Steer { queue, mode }),
         1 => (0..3_usize).prop_map(|max| Op::Expire { max }),
+        4 => (0..3_usize, 0..9_u8).prop_map(|(batch, change)| Op::Batch { batch, change }),
+        3 => (0..4_usize).prop_map(|max| Op::Tend { max }),
         1 => (0..12_usize).prop_map(|job| Op::Carry { job }),
         1 => (0..=100_usize).prop_map(|percent| Op::Trim { percent }),
         1 => Just(Op::Renew),

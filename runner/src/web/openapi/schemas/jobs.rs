@@ -160,6 +160,10 @@ pub(super) fn accepted() -> Vec<(&'static str, Value)> {
         ("group", or_null(text("Whom it takes turns with."))),
         ("tags", list(text("A word to find it by."))),
         (
+            "batch",
+            or_null(text("The batch it belongs to, by its id.")),
+        ),
+        (
             "unique",
             or_null(object([
                 ("key", text("The digest of what it must not be twice.")),

@@ -1,0 +1,323 @@
+//! `sandhog batch`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use sandhog_model::{Callback, JobId, Link, NewJob};
+use serde_json::{Value, json};
+
+use super::{
+    args::Paging,
+    door::Need,
+    enqueue::{bulk, chain},
+    exit::{Exit, Fault, Outcome},
+    job::{Said, more},
+    session::{Session, ask, wall},
+    text,
+    when::rfc3339,
+    who::this_user,
+};
+use crate::{
+    api::{BatchRequest, BatchResponse, NewBatch, Request},
+    store::BatchRow,
+};
+
+/// What a batch is, and what follows it.
+#[derive(Debug, Args)]
+pub(super) struct New {
+    /// What it is, for people
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// The job that follows when all of its jobs completed; it is told how many there were, and its JSON
+    #[arg(long, value_name = "KIND[=JSON]", value_parser = chain::link)]
+    on_success: Option<Link>,
+    /// The job that follows when all of its jobs ended, however
+    #[arg(long, value_name = "KIND[=JSON]", value_parser = chain::link)]
+    on_complete: Option<Link>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum BatchCommand {
+    /// Batches, newest first
+    Ls {
+        #[command(flatten)]
+        paging: Paging,
+    },
+    /// One batch with how its jobs stand; `job ls --batch` lists them
+    Show {
+        /// Which
+        id: JobId,
+    },
+    /// Open a batch; `enqueue --batch` puts jobs in, as their handlers can, until it is sealed
+    Open {
+        #[command(flatten)]
+        new: New,
+    },
+    /// Open a batch, put the jobs of a file of JSON lines in, and seal it
+    Enqueue {
+        /// The file; `-` for standard input
+        file: PathBuf,
+        #[command(flatten)]
+        new: New,
+        /// Leave it open, for more jobs
+        #[arg(long)]
+        keep_open: bool,
+    },
+    /// Take in no more jobs from outside: what follows is enqueued once all of its jobs ended
+    Seal {
+        /// Which
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<JobId>,
+    },
+    /// Call batches off: jobs that wait end, those that run are asked to, and no more are taken in
+    Cancel {
+        /// Which
+        #[arg(required = true, value_name = "ID")]
+        ids: Vec<JobId>,
+        #[command(flatten)]
+        said: Said,
+    },
+}
+
+pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outcome<Exit> {
+    match command {
+        BatchCommand::Ls { paging } => list(session, &paging),
+        BatchCommand::Show { id } => {
+            let row = one(session, BatchRequest::Show { id })?;
+            say(session, &row)
+        }
+        BatchCommand::Open { new } => {
+            let row = open(session, new)?;
+            if session.is_json() {
+                session.json(&shape(&row))?;
+            } else {
+                session.say(&row.id.text())?;
+            }
+            Ok(Exit::Done)
+        }
+        BatchCommand::Enqueue {
+            file,
+            new,
+            keep_open,
+        } => {
+            let checked = bulk::prepare(session, &file, &NewJob::default())?;
+            let id = open(session, new)?.id;
+            session.note(&format!("batch {id}"));
+            let pattern = NewJob {
+                batch: Some(id),
+                ..NewJob::default()
+            };
+            let exit = bulk::enqueue(session, &checked, &file, &pattern)?;
+            if !keep_open {
+                one(session, BatchRequest::Seal { id })?;
+            }
+            Ok(exit)
+        }
+        BatchCommand::Seal { ids } => each(session, &ids, "sealed", |id| BatchRequest::Seal { id }),
+        BatchCommand::Cancel { ids, said } => {
+            let by = said.by.unwrap_or_else(this_user);
+            each(session, &ids, "cancelled", |id| BatchRequest::Cancel {
+                id,
+                by: by.clone(),
+                reason: said.reason.clone(),
+            })
+        }
+    }
+}
+
+fn open(session: &mut Session<'_, '_>, new: New) -> Outcome<BatchRow> {
+    session.door(Need::Anything)?;
+    let new = NewBatch {
+        name: new.name,
+        on_success: new.on_success,
+        on_complete: new.on_complete,
+    };
+    one(session, BatchRequest::Open(Box::new(new)))
+}
+
+fn one(session: &mut Session<'_, '_>, request: BatchRequest) -> Outcome<BatchRow> {
+    match ask!(session, Request::Batch(request), Batch) {
+        BatchResponse::One(row) => Ok(*row),
+        BatchResponse::Page(_) => Err(Fault::mismatch()),
+    }
+}
+
+/// Change batches, each answered for itself.
+fn each(
+    session: &mut Session<'_, '_>,
+    ids: &[JobId],
+    done: &str,
+    request: impl Fn(JobId) -> BatchRequest,
+) -> Outcome<Exit> {
+    let (mut rows, mut first) = (Vec::<Value>::new(), None);
+    for id in ids {
+        match one(session, request(*id)) {
+            Ok(row) if session.is_json() => rows.push(shape(&row)),
+            Ok(_) => session.say(&format!("{id} {done}"))?,
+            Err(fault) => {
+                let Some(error) = &fault.error else {
+                    return Err(fault);
+                };
+                session.note(&format!("sandhog: {error:#}"));
+                first.get_or_insert(fault.exit);
+            }
+        }
+    }
+    if session.is_json() {
+        session.json(&rows.into())?;
+    }
+    Ok(first.unwrap_or(Exit::Done))
+}
+
+fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
+    let page = paging.request();
+    let request = Request::Batch(BatchRequest::List { page });
+    let BatchResponse::Page(page) = ask!(session, request, Batch) else {
+        return Err(Fault::mismatch());
+    };
+    if session.is_json() {
+        session.json(&page.rows.iter().map(shape).collect())?;
+    } else {
+        session.say(&table(&page.rows))?;
+    }
+    more(session, page.next.as_deref());
+    Ok(Exit::Done)
+}
+
+fn status(row: &BatchRow) -> &'static str {
+    let state = &row.state;
+    match (&state.cancelled, state.ended_at, state.sealed_at) {
+        (Some(_), _, _) => "cancelled",
+        (None, Some(_), _) if row.count.unfinished() == 0 => "ended",
+        (None, _, Some(_)) => "sealed",
+        (None, _, None) => "open",
+    }
+}
+
+fn table(rows: &[BatchRow]) -> String {
+    let now = wall();
+    let header = [
+        "ID",
+        "NAME",
+        "STATUS",
+        "JOBS",
+        "LEFT",
+        "COMPLETED",
+        "FAILED",
+        "OPENED",
+    ];
+    text::table(
+        &header,
+        &[3, 4, 5, 6],
+        rows.iter().map(|row| {
+            let count = row.count;
+            vec![
+                row.id.text(),
+                text::cell(row.state.name.as_deref().unwrap_or_default()),
+                status(row).to_owned(),
+                count.total().to_string(),
+                count.unfinished().to_string(),
+                count.ended.completed.to_string(),
+                count.ended.failed().to_string(),
+                text::ago(row.state.opened_at, now),
+            ]
+        }),
+    )
+}
+
+fn say(session: &mut Session<'_, '_>, row: &BatchRow) -> Outcome<Exit> {
+    if session.is_json() {
+        session.json(&shape(row))?;
+        return Ok(Exit::Done);
+    }
+    let (now, state, count) = (wall(), &row.state, row.count);
+    let mut fields = vec![("id", row.id.text())];
+    if let Some(name) = &state.name {
+        fields.push(("name", text::cell(name)));
+    }
+    fields.push(("status", status(row).to_owned()));
+    fields.push(("opened", text::ago(state.opened_at, now)));
+    if let Some(at) = state.sealed_at {
+        fields.push(("sealed", text::ago(at, now)));
+    }
+    if let Some(at) = state.ended_at {
+        fields.push(("ended", text::ago(at, now)));
+    }
+    if let Some(cancel) = &state.cancelled {
+        let told = format!("{}, {}", cancel.told(), text::ago(cancel.at, now));
+        fields.push(("cancel", text::cell(&told)));
+    }
+    let ended = count.ended;
+    let counts = [
+        ("jobs", count.total()),
+        ("waiting", count.waiting),
+        ("running", count.running),
+        ("completed", ended.completed),
+        ("dead", ended.dead),
+        ("cancelled", ended.cancelled),
+        ("discarded", ended.discarded),
+        ("expired", ended.expired),
+        ("deleted", ended.deleted),
+    ];
+    let counts = counts.into_iter();
+    fields.extend(counts.map(|(name, count)| (name, count.to_string())));
+    for (name, callback) in [
+        ("on success", &state.success),
+        ("on complete", &state.complete),
+    ] {
+        if let Some(callback) = callback {
+            fields.push((name, follows(callback)));
+        }
+    }
+    session.say(&text::fields(&fields))?;
+    Ok(Exit::Done)
+}
+
+fn follows(callback: &Callback) -> String {
+    let (kind, id) = (&callback.link.kind, callback.id);
+    match callback.fired_at {
+        Some(at) => format!("{kind}, job {id}, enqueued {}", text::ago(at, wall())),
+        None => format!("{kind}, will be job {id}"),
+    }
+}
+
+/// A batch for programs.
+fn shape(row: &BatchRow) -> Value {
+    let (state, count, ended) = (&row.state, row.count, row.count.ended);
+    let callback = |callback: &Option<Box<Callback>>| {
+        callback.as_ref().map(|callback| {
+            json!({
+                "kind": callback.link.kind,
+                "job": callback.id,
+                "enqueued_at": callback.fired_at.map(rfc3339),
+            })
+        })
+    };
+    json!({
+        "id": row.id,
+        "name": state.name,
+        "status": status(row),
+        "opened_at": rfc3339(state.opened_at),
+        "sealed_at": state.sealed_at.map(rfc3339),
+        "ended_at": state.ended_at.map(rfc3339),
+        "cancel": state.cancelled.as_ref().map(|cancel| json!({
+            "at": rfc3339(cancel.at),
+            "by": cancel.by,
+            "reason": cancel.reason,
+        })),
+        "jobs": {
+            "total": count.total(),
+            "waiting": count.waiting,
+            "running": count.running,
+            "completed": ended.completed,
+            "failed": ended.failed(),
+            "dead": ended.dead,
+            "cancelled": ended.cancelled,
+            "discarded": ended.discarded,
+            "expired": ended.expired,
+            "deleted": ended.deleted,
+        },
+        "on_success": callback(&state.success),
+        "on_complete": callback(&state.complete),
+    })
+}
