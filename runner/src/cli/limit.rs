@@ -59,7 +59,7 @@ pub(super) struct SetArgs {
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: LimitCommand) -> Outcome<Exit> {
     match command {
-        LimitCommand::Ls { paging } => list(session, &paging),
+        LimitCommand::Ls { paging } => queue::list(session, &paging, has_limits, table),
         LimitCommand::Set(args) => set(session, args),
         LimitCommand::Reset { queue, by } => {
             let limits = QueueLimits::default();
@@ -68,20 +68,8 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: LimitCommand) -> Outco
     }
 }
 
-fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
-    let (queues, next) = queue::page(session, paging, |queue| {
-        !queue.row.limits.is_empty() || queue.row.max_depth.is_some()
-    })?;
-    if session.is_json() {
-        let rows = queues
-            .iter()
-            .map(|queue| shapes::queue(&queue.row, queue.reason.as_deref()));
-        session.json(&rows.collect())?;
-    } else {
-        session.say(&table(&queues))?;
-    }
-    super::job::more(session, next.as_deref());
-    Ok(Exit::Done)
+fn has_limits(queue: &QueueView) -> bool {
+    !queue.row.limits.is_empty() || queue.row.max_depth.is_some()
 }
 
 fn table(queues: &[QueueView]) -> String {

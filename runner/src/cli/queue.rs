@@ -59,15 +59,26 @@ pub(super) struct Which {
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: QueueCommand) -> Outcome<Exit> {
     match command {
-        QueueCommand::Ls { paging } => list(session, &paging),
+        QueueCommand::Ls { paging } => list(session, &paging, |_| true, table),
         QueueCommand::Pause(which) => turn(session, which, QueueMode::Paused),
         QueueCommand::Resume(which) => turn(session, which, QueueMode::Open),
         QueueCommand::Drain(which) => turn(session, which, QueueMode::Draining),
     }
 }
 
-fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
-    let (queues, next) = page(session, paging, |_| true)?;
+/// Print a page of the queues that are meant, as JSON or as a table.
+pub(super) fn list(
+    session: &mut Session<'_, '_>,
+    paging: &Paging,
+    is_meant: impl Fn(&QueueView) -> bool,
+    table: fn(&[QueueView]) -> String,
+) -> Outcome<Exit> {
+    if paging.cursor.as_ref().is_some_and(String::is_empty) {
+        return Err(Fault::usage("an empty cursor"));
+    }
+    let mut queues = ask!(session, Request::Queues, Queues);
+    queues.retain(is_meant);
+    let (queues, next) = by_name(queues, |queue| &queue.row.queue, &paging.request());
     if session.is_json() {
         let rows = queues
             .iter()
@@ -78,20 +89,6 @@ fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
     }
     more(session, next.as_deref());
     Ok(Exit::Done)
-}
-
-/// A page of the queues that are meant, and the name where the next page starts.
-pub(super) fn page(
-    session: &mut Session<'_, '_>,
-    paging: &Paging,
-    is_meant: impl Fn(&QueueView) -> bool,
-) -> Outcome<(Vec<QueueView>, Option<String>)> {
-    if paging.cursor.as_ref().is_some_and(String::is_empty) {
-        return Err(Fault::usage("an empty cursor"));
-    }
-    let mut queues = ask!(session, Request::Queues, Queues);
-    queues.retain(is_meant);
-    Ok(by_name(queues, |queue| &queue.row.queue, &paging.request()))
 }
 
 /// How many jobs of a queue run, and wait.
