@@ -1,7 +1,7 @@
 //! `kill -9` under load, again and again: nothing acknowledged is lost, nothing ends twice.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
@@ -157,15 +157,11 @@ fn nothing_acknowledged_is_lost_and_nothing_ends_twice() {
     let jobs = listed(&home);
     let lost: Vec<&String> = ids.iter().filter(|id| !jobs.contains_key(*id)).collect();
     assert!(lost.is_empty(), "lost: {lost:?} (seed {seed})");
-    let states: BTreeSet<&str> = jobs
-        .values()
-        .filter_map(|job| job["state"].as_str())
-        .collect();
-    assert_eq!(
-        states.into_iter().collect::<Vec<_>>(),
-        ["completed"],
-        "(seed {seed})"
-    );
+    // One that ran at four of the kills is taken for the reason of them.
+    let poison = |job: &&Value| job["state"] == "dead" && job["failure"]["kind"] == "lost";
+    let poisonous = jobs.values().filter(poison).count();
+    let completed = jobs.values().filter(|job| job["state"] == "completed");
+    assert_eq!(completed.count() + poisonous, jobs.len(), "(seed {seed})");
     assert!(runner.terminate().success());
     let (accepted, ended) = told(&home);
     assert_eq!(accepted.len(), jobs.len(), "(seed {seed})");
@@ -178,7 +174,7 @@ fn nothing_acknowledged_is_lost_and_nothing_ends_twice() {
     );
     if std::env::var_os("SANDHOG_TABLE").is_some() {
         println!(
-            "T1: {rounds} rounds, {} acknowledged, {} jobs, 0 lost, 0 ended twice, seed {seed}",
+            "T1: {rounds} rounds, {} acknowledged, {} jobs, 0 lost, 0 ended twice, {poisonous} taken for poison, seed {seed}",
             ids.len(),
             jobs.len()
         );
