@@ -56,6 +56,32 @@ impl NewJob {
         self.option("max-attempts", attempts.to_string())
     }
 
+    /// Not to be begun later than this after it is due; milliseconds count.
+    pub fn expires_in(self, span: Duration) -> Self {
+        self.option("expires-in-ms", span.as_millis().to_string())
+    }
+
+    /// With this long to go on failing, from its first failure on; milliseconds count.
+    pub fn retry_for(self, span: Duration) -> Self {
+        self.option("retry-for-ms", span.as_millis().to_string())
+    }
+
+    /// In this group, with which it takes turns in its queue and shares limits.
+    pub fn group(self, group: impl Into<String>) -> Self {
+        self.option("group", group)
+    }
+
+    /// With one more word to find it by.
+    pub fn tag(mut self, word: impl Into<String>) -> Self {
+        self.options.push(("tag".into(), word.into()));
+        self
+    }
+
+    /// In the batch of the job that enqueues it, which has to be in one.
+    pub fn in_batch(self) -> Self {
+        self.option("batch", "own")
+    }
+
     /// With one more header.
     pub fn header(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((key.into(), value.into()));

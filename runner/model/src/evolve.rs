@@ -109,6 +109,11 @@ impl Ledger {
             Fact::Postponed { id, at: on, due } => self.postpone(id, due, written(on))?,
             Fact::Expired { id, at: on } => self.expire(id, written(on))?,
             Fact::Dropped { id, at: on } => self.drop_waiting(id, written(on))?,
+            Fact::Replaced { id, ref job } => {
+                self.unknown(job.id)?;
+                self.cancel(id, written(job.enqueued_at))?;
+                self.accept(job, written(job.enqueued_at));
+            }
             Fact::Unlocked { id, .. } => self.unlock(id, at)?,
             Fact::CancelAsked { id, token, how, .. } => self.ask_to_end(id, token, how, at)?,
             Fact::Cancelled { id, at: on, .. } => self.cancel(id, written(on))?,

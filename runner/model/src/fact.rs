@@ -140,6 +140,13 @@ pub enum Fact<'a> {
         /// When.
         at: UnixMs,
     },
+    /// See [`Event::Replaced`](crate::Event::Replaced).
+    Replaced {
+        /// The job that ended.
+        id: JobId,
+        /// The job that was accepted.
+        job: Accepted<'a>,
+    },
     /// See [`Event::Unlocked`](crate::Event::Unlocked).
     Unlocked {
         /// The job.

@@ -3,7 +3,7 @@
 //!
 //! | offset | bytes | |
 //! |---|---|---|
-//! | 0 | 1 | what kind of fact it is, 1 to 26 |
+//! | 0 | 1 | what kind of fact it is, 1 to 27 |
 //! | 1 | 1 | 1 when the place of the same job's record before it follows, else 0 |
 //! | 2 | 4 | length of the head, from byte 6 on |
 //! | 6 | | the head: the place before, if any, and the fields of the fact |
@@ -57,6 +57,7 @@ const UNLOCKED: u8 = 23;
 const DROPPED: u8 = 24;
 const BATCH: u8 = 25;
 const BATCH_FORGOTTEN: u8 = 26;
+const REPLACED: u8 = 27;
 
 /// Append a record's head.
 pub(super) fn put(slim: &Slim<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
@@ -95,6 +96,10 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         ENQUEUED => Fact::Enqueued(sole_job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
+        REPLACED => Fact::Replaced {
+            id: head.id()?,
+            job: sole_job(&mut head)?,
+        },
         CRON | CRON_FORGOTTEN | BATCH | BATCH_FORGOTTEN | PRUNED | TRIMMED | MERGED | STEERED => {
             take_of_log(kind, &mut head)?
         }
@@ -129,6 +134,7 @@ fn kind(fact: &Fact<'_>) -> u8 {
         Fact::Postponed { .. } => POSTPONED,
         Fact::Expired { .. } => EXPIRED,
         Fact::Dropped { .. } => DROPPED,
+        Fact::Replaced { .. } => REPLACED,
         Fact::Steered { .. } => STEERED,
         Fact::Unlocked { .. } => UNLOCKED,
     }
@@ -139,6 +145,10 @@ fn put_fact(fact: &Fact<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     match *fact {
         Fact::Enqueued(ref job) => put_sole_job(job, out)?,
         Fact::Carried(ref anew) => put_carried(anew, out)?,
+        Fact::Replaced { id: old, ref job } => {
+            id(out, old);
+            put_sole_job(job, out)?;
+        }
         Fact::Leased { id: job, token, at } | Fact::Checkpointed { id: job, token, at } => {
             id(out, job);
             put_numbers(out, &[token.0, at.0]);

@@ -78,9 +78,9 @@ pub(super) struct CancelRest<'a> {
 impl<'a> From<&'a Event> for Rest<'a> {
     fn from(event: &'a Event) -> Self {
         match event {
-            Event::Enqueued(job) | Event::Cron { job: Some(job), .. } => {
-                Self::Enqueued(JobRest::from(&**job))
-            }
+            Event::Enqueued(job)
+            | Event::Replaced { job, .. }
+            | Event::Cron { job: Some(job), .. } => Self::Enqueued(JobRest::from(&**job)),
             Event::Checkpointed { bytes, .. } => Self::Checkpointed(bytes),
             Event::Settled {
                 attempt,
@@ -205,6 +205,10 @@ pub(super) fn join(head: Fact<'_>, rest: &[u8]) -> Result<Event, BadRecord> {
         Fact::Postponed { id, at, due } => Event::Postponed { id, at, due },
         Fact::Expired { id, at } => Event::Expired { id, at },
         Fact::Dropped { id, at } => dropped(id, at, rest)?,
+        Fact::Replaced { id, job } => Event::Replaced {
+            id,
+            job: Box::new(read::<JobRest<'_>>(rest)?.join(&job)),
+        },
         Fact::Unlocked { id, at } => Event::Unlocked { id, at },
         Fact::CancelAsked { id, token, at, how } => Event::CancelAsked {
             id,

@@ -3,7 +3,6 @@
 use alloc::{boxed::Box, vec, vec::Vec};
 
 use crate::{
-    cancel::Cancellation,
     command::{Admission, Rejected, Sameness},
     event::Event,
     fact::{Accepted, Lock},
@@ -19,11 +18,7 @@ use crate::{
 pub(super) fn enqueue(ledger: &Ledger, job: Box<Job>, now: Now) -> Result<Vec<Event>, Rejected> {
     Ok(match admit(ledger, &Accepted::from(&*job), now)? {
         Admission::Accept => vec![Event::Enqueued(job)],
-        Admission::InPlaceOf(old) => {
-            let cancel = Box::new(Cancellation::replaced(job.id, now.wall));
-            // In this order: of a crash in between, one job too many is left, and not one too few.
-            vec![Event::Enqueued(job), Event::Cancelled { id: old, cancel }]
-        }
+        Admission::InPlaceOf(id) => vec![Event::Replaced { id, job }],
         Admission::Postpone { id, due } => {
             let at = now.wall;
             vec![Event::Postponed { id, at, due }]

@@ -43,6 +43,11 @@ impl Ledger {
                 }
                 self.last_token = self.last_token.max(attempt.token);
             }
+            Fact::Replaced { ref job, .. } => {
+                self.unknown(job.id)?;
+                let on = job.enqueued_at;
+                self.accept(job, Written { on, at, mono });
+            }
             Fact::Enqueued(_)
             | Fact::Checkpointed { .. }
             | Fact::Lost { .. }

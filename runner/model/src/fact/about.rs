@@ -22,6 +22,7 @@ impl Fact<'_> {
             | Self::Postponed { id, .. }
             | Self::Expired { id, .. }
             | Self::Dropped { id, .. }
+            | Self::Replaced { id, .. }
             | Self::Unlocked { id, .. } => Some(*id),
             Self::Cron { .. }
             | Self::CronForgotten { .. }
@@ -38,7 +39,9 @@ impl Fact<'_> {
     pub fn ids(&self) -> impl Iterator<Item = JobId> + '_ {
         let (children, pruned): (&[Accepted<'_>], &[JobId]) = match self {
             Self::Settled { children: jobs, .. } | Self::Batch { jobs, .. } => (jobs, &[]),
-            Self::Cron { job: Some(job), .. } => (core::slice::from_ref(job), &[]),
+            Self::Cron { job: Some(job), .. } | Self::Replaced { job, .. } => {
+                (core::slice::from_ref(job), &[])
+            }
             Self::Pruned { ids, .. } => (&[], ids),
             Self::Enqueued(_)
             | Self::Cron { job: None, .. }

@@ -61,6 +61,10 @@ impl<'a> From<&'a Event> for Fact<'a> {
             Event::Postponed { id, at, due } => Self::Postponed { id, at, due },
             Event::Expired { id, at } => Self::Expired { id, at },
             Event::Dropped { id, at, .. } => Self::Dropped { id, at },
+            Event::Replaced { id, ref job } => Self::Replaced {
+                id,
+                job: Accepted::from(&**job),
+            },
             Event::Unlocked { id, at } => Self::Unlocked { id, at },
             Event::Carried(ref carried) => Self::Carried(Anew::from(&**carried)),
             Event::Steered { .. }

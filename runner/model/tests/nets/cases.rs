@@ -248,6 +248,13 @@ fn facts_from_outside() -> Vec<(&'static str, Event)> {
             },
         ),
         ("unlocked", Event::Unlocked { id, at }),
+        (
+            "replaced",
+            Event::Replaced {
+                id,
+                job: Box::new(job(40, "k", AT)),
+            },
+        ),
     ]
 }
 

@@ -93,6 +93,7 @@ fn kind(event: &Event) -> &'static str {
         Event::Unlocked { .. } => "unlocked",
         Event::Steered { .. } => "steered",
         Event::Dropped { .. } => "dropped",
+        Event::Replaced { .. } => "replaced",
         Event::Batch { .. } => "batch,",
         Event::BatchForgotten { .. } => "batch forgotten",
     }
@@ -148,7 +149,7 @@ fn every_fact_is_among_the_samples_and_begins_its_name() {
             kinds.push(kind);
         }
     }
-    assert_eq!(kinds.len(), 23, "a fact without a sample: {kinds:?}");
+    assert_eq!(kinds.len(), 24, "a fact without a sample: {kinds:?}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ const STATES: [(&str, &str); 10] = [
 ];
 
 /// The rows: a fact of the table of all cases, and what it says.
-const FACTS: [(&str, &str); 22] = [
+const FACTS: [(&str, &str); 23] = [
     ("leased, larger token", "a worker takes it"),
     ("checkpointed", "it keeps a checkpoint"),
     ("settled completed", "the attempt completes"),
@@ -39,6 +39,7 @@ const FACTS: [(&str, &str); 22] = [
     ("lost and buried", "its worker is lost once too often"),
     ("asked to end", "it is asked to end"),
     ("cancelled", "it is cancelled"),
+    ("replaced", "another takes its place"),
     ("hastened", "it is to run now"),
     ("postponed", "it becomes due at another instant"),
     ("expired", "it is too late to begin"),

@@ -195,6 +195,7 @@ fn following(job: &Job) -> String {
 fn brief(event: &Event) -> String {
     match event {
         Event::Enqueued(job) => format!("enqueued {}", job.id.0),
+        Event::Replaced { id, job } => format!("enqueued {} in place of {}", job.id.0, id.0),
         Event::Checkpointed { bytes, .. } => format!("checkpointed {} bytes", bytes.len()),
         Event::Settled {
             attempt,

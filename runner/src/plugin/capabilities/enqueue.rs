@@ -1,8 +1,8 @@
 //! `enqueue`: new jobs from within a job, kept back until the attempt succeeds.
 
 use sandhog_model::{
-    Job, KindDefaults, NewJob, RetryPolicy,
-    limits::{ATTEMPTS, DUE_AHEAD_MS},
+    Job, JobId, KindDefaults, NewJob, RetryPolicy, UnixMs,
+    limits::{ATTEMPTS, BACKOFF_MS, DUE_AHEAD_MS},
 };
 
 use super::grants::snippet;
@@ -68,19 +68,11 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
     headers.push((DEPTH.into(), grant.depth.saturating_add(1).to_string()));
     let wish = NewJob {
         kind: wish.kind,
-        queue: options.queue,
-        priority: options.priority,
         payload: wish.payload,
         content_type: has_type.then_some(wish.content_type),
         headers,
-        due: options.delay_ms.map(|ms| now.plus(ms)),
-        retry: RetryPolicy {
-            max_attempts: options.max_attempts,
-            ..RetryPolicy::default()
-        },
-        timeout_ms: None,
         parent: Some(grant.job),
-        ..NewJob::default()
+        ..options.job(now, grant.batch)?
     };
     let mut job = wish
         .accept(grant.services.mint(), now, &KindDefaults::default())
@@ -131,9 +123,39 @@ struct Options {
     priority: Option<i16>,
     max_attempts: Option<u32>,
     delay_ms: Option<u64>,
+    expires_in_ms: Option<u64>,
+    retry_for_ms: Option<u64>,
+    group: Option<String>,
+    tags: Vec<String>,
+    batch: Option<()>,
 }
 
 impl Options {
+    /// A job that says no more than this, at `now`, from one that is in a batch or not.
+    fn job(self, now: UnixMs, batch: Option<JobId>) -> Result<NewJob, String> {
+        let due = self.delay_ms.map(|ms| now.plus(ms));
+        let batch = match (self.batch, batch) {
+            (Some(()), None) => return Err("option batch: this job is in no batch".to_owned()),
+            (wanted, batch) => batch.filter(|_| wanted.is_some()),
+        };
+        let first = due.unwrap_or(now);
+        Ok(NewJob {
+            queue: self.queue,
+            priority: self.priority,
+            due,
+            retry: RetryPolicy {
+                max_attempts: self.max_attempts,
+                ..RetryPolicy::default()
+            },
+            expires: self.expires_in_ms.map(|ms| first.plus(ms)),
+            retry_for_ms: self.retry_for_ms,
+            group: self.group,
+            tags: self.tags,
+            batch,
+            ..NewJob::default()
+        })
+    }
+
     fn parse(pairs: &[(String, String)]) -> Result<Self, String> {
         let mut options = Self::default();
         for (key, value) in pairs {
@@ -151,9 +173,26 @@ impl Options {
                     let number = number(key, value, 0, DUE_AHEAD_MS)?;
                     once(&mut options.delay_ms, key, number)?;
                 }
+                "expires-in-ms" => {
+                    let number = number(key, value, 1, DUE_AHEAD_MS)?;
+                    once(&mut options.expires_in_ms, key, number)?;
+                }
+                "retry-for-ms" => {
+                    let number = number(key, value, 1, BACKOFF_MS)?;
+                    once(&mut options.retry_for_ms, key, number)?;
+                }
+                "group" => once(&mut options.group, key, value.clone())?,
+                "tag" => options.tags.push(value.clone()),
+                "batch" if value == "own" => once(&mut options.batch, key, ())?,
+                "batch" => {
+                    return Err(format!(
+                        "option batch must be `own`, the batch of the job that enqueues, not {value:?}"
+                    ));
+                }
                 _ => {
                     return Err(format!(
-                        "option {key:?} is unknown: use queue, priority, max-attempts or delay-ms"
+                        "option {key:?} is unknown: use queue, priority, max-attempts, delay-ms, \
+                         expires-in-ms, retry-for-ms, group, tag or batch"
                     ));
                 }
             }
@@ -209,6 +248,7 @@ mod tests {
                 priority: Some(-3),
                 max_attempts: Some(1_000),
                 delay_ms: Some(0),
+                ..Options::default()
             })
         );
         for (pairs, says) in [
@@ -219,9 +259,43 @@ mod tests {
             (&[("delay-ms", "-1")], "option delay-ms"),
             (&[("delay-ms", "18446744073709551615")], "option delay-ms"),
             (&[("delay-ms", "1"), ("delay-ms", "2")], "given twice"),
+            (&[("expires-in-ms", "0")], "option expires-in-ms"),
+            (&[("group", "a"), ("group", "b")], "given twice"),
+            (&[("batch", "other")], "must be `own`"),
         ] {
             let said = parse(pairs).unwrap_err();
             assert!(said.contains(says), "{pairs:?}: {said}");
         }
+    }
+
+    #[test]
+    fn a_job_says_what_its_options_say() {
+        let options = || {
+            parse(&[
+                ("delay-ms", "5"),
+                ("expires-in-ms", "7"),
+                ("retry-for-ms", "9"),
+                ("group", "g"),
+                ("tag", "a"),
+                ("tag", "b"),
+                ("batch", "own"),
+            ])
+            .expect("they are right")
+        };
+        let job = options().job(UnixMs(100), Some(JobId(3))).expect("a job");
+        assert_eq!(
+            (job.due, job.expires),
+            (Some(UnixMs(105)), Some(UnixMs(112)))
+        );
+        assert_eq!(
+            (job.retry_for_ms, job.group.as_deref()),
+            (Some(9), Some("g"))
+        );
+        assert_eq!((job.tags.len(), job.batch), (2, Some(JobId(3))));
+        let why = options().job(UnixMs(100), None).expect_err("no batch");
+        assert!(why.contains("in no batch"), "{why}");
+        // Whoever does not ask stays outside.
+        let outside = Options::default().job(UnixMs(100), Some(JobId(3)));
+        assert_eq!(outside.expect("a job").batch, None);
     }
 }

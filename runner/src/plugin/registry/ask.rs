@@ -40,6 +40,7 @@ pub(crate) fn ask(
     };
     let grant = Grant {
         job: JobId(0),
+        batch: None,
         token: Token(0),
         limits: limits.clone(),
         config: Arc::new(BTreeMap::new()),

@@ -228,6 +228,7 @@ fn hand_over(
     let job = request.job;
     let grant = Grant {
         job: job.id,
+        batch: job.terms.batch,
         token: request.token,
         config: request.config,
         services: Arc::clone(services),

@@ -73,6 +73,8 @@ pub(crate) enum Stopped {
 /// Whose attempt it is, and what it may do.
 pub(crate) struct Grant {
     pub(crate) job: JobId,
+    /// The batch that it is in.
+    pub(crate) batch: Option<JobId>,
     pub(crate) token: Token,
     pub(crate) limits: Limits,
     pub(crate) config: Arc<BTreeMap<String, String>>,

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     disk::sim::Unsynced,
-    store::{Store, StoreError, UniqueRow},
+    store::{Inspect, Store, StoreError, UniqueRow},
 };
 
 fn claims_nothing(store: &dyn Store, kind: &str) -> bool {
@@ -221,4 +221,48 @@ fn what_few_jobs_say_is_written_anew_with_them() {
         Some(State::Retryable),
         "it fails for the first time"
     );
+}
+
+/// Taking a place is one record: whatever is lost, one of the two waits, and the new one once it was
+/// acknowledged.
+#[test]
+fn a_crash_while_a_place_is_taken_leaves_the_old_job_or_the_new_one() {
+    let terms = || unique(OnConflict::Replace, Scope::WAITING, None);
+    for at in 1.. {
+        let (stage, disk) = Stage::sim();
+        disk.kill_at(at);
+        let (mut old, mut new) = (None, None);
+        let wish = |store: &dyn Store| {
+            let job = Job {
+                terms: terms(),
+                ..job(store.mint(), "k")
+            };
+            enqueue_job(store, job).ok()
+        };
+        if let Ok(store) = stage.try_open() {
+            old = wish(&*store);
+            new = old.and_then(|_| wish(&*store));
+        }
+        for unsynced in [
+            Unsynced::Dropped,
+            Unsynced::Kept,
+            Unsynced::BySector(at * 10),
+        ] {
+            let store = stage.moved_to(&disk.after_crash(unsynced)).open();
+            let waiting: Vec<JobId> = locks(&*store).iter().map(|row| row.id).collect();
+            assert!(waiting.len() <= 1, "operation {at}: {waiting:?} wait");
+            assert!(old.is_none() || waiting.len() == 1, "operation {at}");
+            if let (Some(old), Some(new)) = (old, new) {
+                assert_eq!(waiting, [new], "operation {at}");
+                let view = wait(store.job(old)).expect("a view").expect("the job");
+                assert_eq!(view.row.state, State::Cancelled);
+                let told = view.cancel.expect("it says why").told();
+                assert!(told.contains(&new.text()), "{told}");
+            }
+        }
+        if !disk.is_killed() {
+            assert!(at > 20, "too short to tell: {at} operations");
+            break;
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Taking jobs in, of which the records are made.
 
-use sandhog_model::{Admission, Cancellation, Event, Fact, JobId, Now, Rejected, Sameness, UnixMs};
+use sandhog_model::{Admission, Event, Fact, JobId, Now, Rejected, Sameness, UnixMs};
 
 use super::{
     room::Room,
@@ -31,12 +31,20 @@ impl Writer {
                 return Err(refused(rejected));
             }
         };
+        if let Admission::InPlaceOf(id) = admission {
+            return self.replace(id, body, now);
+        }
         self.reserve(body.len(), Room::NewWork, now.mono)?;
         reading.tell(|slim| self.append(body, slim, now))?;
         self.batch.accepted(coming.id);
-        if let Admission::InPlaceOf(id) = admission {
-            let cancel = Box::new(Cancellation::replaced(coming.id, now.wall));
-            self.stage(Event::Cancelled { id, cancel }, WithLetter::Write, now)?;
+        Ok(())
+    }
+
+    /// A job takes the place of a waiting one: both in one record.
+    fn replace(&mut self, id: JobId, body: &[u8], now: Now) -> Result<(), Unstaged> {
+        let record = frames::decode_record(body).map_err(Unstaged::Poison)?;
+        if let Event::Enqueued(job) = record.event {
+            self.stage(Event::Replaced { id, job }, WithLetter::Write, now)?;
         }
         Ok(())
     }

@@ -43,6 +43,7 @@ impl Batch {
                 self.readied |= !jobs.is_empty();
             }
             Event::Enqueued(_)
+            | Event::Replaced { .. }
             | Event::Cron { job: Some(_), .. }
             | Event::Hastened { .. }
             | Event::Postponed { .. }

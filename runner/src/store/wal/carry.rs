@@ -34,7 +34,7 @@ pub(super) fn carried(
         reason: history.reason().map(str::to_owned),
         children: history.children(),
         checkpoint,
-        cancel: history.cancel(entry).cloned(),
+        cancel: history.cancel(entry),
         traps: entry.traps,
         lifted: entry.lifted,
         unlocked: entry.unlocked,

@@ -182,6 +182,7 @@ fn token(event: &Event) -> Token {
         | Event::Postponed { .. }
         | Event::Expired { .. }
         | Event::Dropped { .. }
+        | Event::Replaced { .. }
         | Event::Unlocked { .. }
         | Event::Steered { .. }
         | Event::Pruned { .. } => Token::default(),

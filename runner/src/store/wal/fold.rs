@@ -48,7 +48,11 @@ impl Folded {
     /// Take a fact in. `false` when it cannot be used.
     fn take(&mut self, id: JobId, event: Event) -> bool {
         match event {
-            Event::Enqueued(job) | Event::Cron { job: Some(job), .. } if job.id == id => {
+            Event::Enqueued(job)
+            | Event::Replaced { job, .. }
+            | Event::Cron { job: Some(job), .. }
+                if job.id == id =>
+            {
                 return self.accept(*job);
             }
             Event::Carried(carried) => {
@@ -167,14 +171,12 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         }
         Event::CancelAsked { token, cancel, .. } => return asked(job, token, *cancel),
         Event::Cancelled { cancel, .. } => cancelled(job, *cancel),
+        Event::Replaced { job: by, .. } => replaced(job, &by),
         Event::Requeued { at, .. } => requeue(job, at),
         Event::Hastened { at, .. } => hasten(job, at),
         Event::Postponed { due, .. } => postpone(job, due),
         Event::Expired { at, .. } => end_waiting(job, Status::Expired(at)),
-        Event::Dropped { at, reason, .. } => {
-            end_waiting(job, Status::Discarded(at));
-            job.reason = Some(reason);
-        }
+        Event::Dropped { at, reason, .. } => discarded(job, reason, at),
         Event::Unlocked { .. } => job.unlocked = true,
         Event::Enqueued(_)
         | Event::Cron { .. }
@@ -189,6 +191,15 @@ fn carry_on(job: &mut Carried, event: Event) -> bool {
         | Event::Merged { .. } => return false,
     }
     true
+}
+
+fn discarded(job: &mut Carried, reason: String, at: UnixMs) {
+    end_waiting(job, Status::Discarded(at));
+    job.reason = Some(reason);
+}
+
+fn replaced(job: &mut Carried, by: &Job) {
+    cancelled(job, Cancellation::replaced(by.id, by.enqueued_at));
 }
 
 fn cancelled(job: &mut Carried, cancel: Cancellation) {

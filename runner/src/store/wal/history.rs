@@ -123,15 +123,18 @@ impl History {
     }
 
     /// Who called it off last, and why, when it ended so or is asked to.
-    pub(super) fn cancel(&self, entry: &Entry) -> Option<&Cancellation> {
+    pub(super) fn cancel(&self, entry: &Entry) -> Option<Cancellation> {
         if entry.asked.is_none() && !matches!(entry.status, Status::Cancelled(_)) {
             return None;
         }
         let since = self.events.iter().rev().find_map(|event| match event {
-            Event::CancelAsked { cancel, .. } | Event::Cancelled { cancel, .. } => Some(&**cancel),
+            Event::CancelAsked { cancel, .. } | Event::Cancelled { cancel, .. } => {
+                Some((**cancel).clone())
+            }
+            Event::Replaced { job, .. } => Some(Cancellation::replaced(job.id, job.enqueued_at)),
             _ => None,
         });
-        since.or_else(|| self.before.as_ref()?.cancel.as_ref())
+        since.or_else(|| self.before.as_ref()?.cancel.clone())
     }
 
     /// The jobs its attempts enqueued.
@@ -191,6 +194,7 @@ pub(super) fn ended(event: &Event) -> Option<&Attempt> {
         | Event::Postponed { .. }
         | Event::Expired { .. }
         | Event::Dropped { .. }
+        | Event::Replaced { .. }
         | Event::Unlocked { .. }
         | Event::Steered { .. }
         | Event::Carried(_)

@@ -60,7 +60,10 @@ impl Live {
             self.leave(place);
         }
         match &record.fact {
-            Fact::Enqueued(_) | Fact::Carried(_) | Fact::Cron { job: Some(_), .. } => {
+            Fact::Enqueued(_)
+            | Fact::Replaced { .. }
+            | Fact::Carried(_)
+            | Fact::Cron { job: Some(_), .. } => {
                 self.arrive(at, 1, bytes);
             }
             Fact::Settled {
@@ -250,6 +253,7 @@ fn left(ledger: &Ledger, fact: &Fact<'_>) -> Vec<RecordAt> {
         | Fact::Postponed { .. }
         | Fact::Expired { .. }
         | Fact::Dropped { .. }
+        | Fact::Replaced { .. }
         | Fact::Unlocked { .. }
         | Fact::Steered { .. }
         | Fact::Trimmed { .. }

@@ -18,9 +18,10 @@ impl Room {
     /// What a fact is for.
     pub(super) fn of(event: &Event) -> Self {
         match event {
-            Event::Enqueued(_) | Event::Checkpointed { .. } | Event::Cron { job: Some(_), .. } => {
-                Self::NewWork
-            }
+            Event::Enqueued(_)
+            | Event::Replaced { .. }
+            | Event::Checkpointed { .. }
+            | Event::Cron { job: Some(_), .. } => Self::NewWork,
             Event::Leased { .. }
             | Event::Requeued { .. }
             | Event::Hastened { .. }

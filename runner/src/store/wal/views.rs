@@ -108,7 +108,7 @@ pub(super) fn view(
             .iter()
             .rev()
             .find_map(|attempt| attempt.failure.clone()),
-        cancel: history.cancel(&known.entry).cloned(),
+        cancel: history.cancel(&known.entry),
         children: history.children(),
         losses: known.entry.losses,
         attempts,

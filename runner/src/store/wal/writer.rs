@@ -307,6 +307,7 @@ impl Writer {
             | Event::Postponed { .. }
             | Event::Expired { .. }
             | Event::Dropped { .. }
+            | Event::Replaced { .. }
             | Event::Unlocked { .. }
             | Event::Steered { .. }
             | Event::Carried(_)

@@ -82,7 +82,7 @@ impl Auditor {
                 let moves = matches!(on_conflict, OnConflict::Replace | OnConflict::Debounce);
                 assert!(!moves || !matches!(life, Life::Waits { .. }));
             }
-            Ok([Event::Enqueued(accepted), Event::Cancelled { id, .. }]) => {
+            Ok([Event::Replaced { id, job: accepted }]) => {
                 assert!(on_conflict == OnConflict::Replace && stand.contains(id));
                 assert_eq!(**accepted, *job);
                 let old = self.job(*id).expect("it stands");

@@ -38,6 +38,17 @@ pub(super) fn records() -> Vec<(String, Record)> {
         };
         records.push(named(&format!("batch, {name}"), event));
     }
+    let terms = Terms {
+        group: Some("g".into()),
+        ..Terms::default()
+    };
+    for (name, job) in [
+        ("replaced", bare()),
+        ("replaced, says more", Job { terms, ..bare() }),
+    ] {
+        let job = Box::new(job);
+        records.push(named(name, Event::Replaced { id: JobId(3), job }));
+    }
     records.push(named("batch forgotten", Event::BatchForgotten { id, at }));
     records
 }
