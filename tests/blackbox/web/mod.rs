@@ -4,6 +4,7 @@ mod feed;
 mod gate;
 mod large;
 mod lines;
+mod page;
 mod remote;
 mod resources;
 mod slow;

@@ -7,6 +7,7 @@ mod export;
 mod feed;
 mod health;
 mod jobs;
+mod many;
 mod metrics;
 mod pages;
 mod plugins;
@@ -22,6 +23,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         jobs::ROUTES,
         acts::ROUTES,
+        many::ROUTES,
         wait::ROUTES,
         queues::ROUTES,
         unique::ROUTES,
