@@ -71,6 +71,10 @@ impl Desk {
                 body => body.to_string().into(),
             },
             idempotency_key: None,
+            headers: http::HeaderMap::new(),
+            prefix: String::new(),
+            is_logged_in: false,
+            is_secure: false,
         };
         let answer = self
             .runtime

@@ -5,6 +5,7 @@ mod gate;
 mod large;
 mod lines;
 mod page;
+mod pages;
 mod remote;
 mod resources;
 mod slow;

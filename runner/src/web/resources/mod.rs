@@ -39,6 +39,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         super::rpc::ROUTES,
     ]
     .into_iter()
+    .chain(super::pages::routes())
     .flatten()
     .cloned()
 }
