@@ -20,6 +20,13 @@ const WAITING: usize = 16;
 /// An answer.
 pub(super) enum Answer {
     Json(StatusCode, Value),
+    /// A page.
+    Html(StatusCode, String),
+    /// To another page.
+    SeeOther {
+        to: String,
+        cookie: Option<String>,
+    },
     /// Bytes of a media type.
     Bytes(&'static str, Bytes),
     /// Bytes of a media type that come by and by.
@@ -37,6 +44,8 @@ impl Answer {
 
     pub(super) fn response(self) -> Response {
         let (status, media_type, body) = match self {
+            Self::Html(status, text) => return page(status, text),
+            Self::SeeOther { to, cookie } => return see_other(&to, cookie.as_deref()),
             Self::Json(status, value) => {
                 (status, "application/json", Body::from(value.to_string()))
             }
@@ -51,6 +60,40 @@ impl Answer {
             .insert(header::CONTENT_TYPE, media_type);
         response
     }
+}
+
+/// A page. It may load what this runner serves and nothing else, and nothing in it is run.
+fn page(status: StatusCode, text: String) -> Response {
+    const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("text/html; charset=utf-8"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    // Forms of this page say where they come from.
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    );
+    response
+}
+
+fn see_other(to: &str, cookie: Option<&str>) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let values = [(header::LOCATION, Some(to)), (header::SET_COOKIE, cookie)];
+    for (name, value) in values {
+        if let Some(value) = value.and_then(|value| HeaderValue::from_str(value).ok()) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    response
 }
 
 /// The end that a long answer is read from. Who writes it waits for who reads it, and finds out when

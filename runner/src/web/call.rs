@@ -3,10 +3,18 @@
 use std::{fmt, str::FromStr};
 
 use bytes::Bytes;
+use http::{HeaderMap, request::Parts};
 use sandhog_model::UnixMs;
 use serde::de::DeserializeOwned;
 
-use super::{form::Param, problem::Problem, site::Asking};
+use super::{
+    form::Param,
+    gate::Ends,
+    problem::Problem,
+    route::{Gives, Route},
+    site::Asking,
+    token::{Caller, Role},
+};
 use crate::{
     json::{sound, when},
     store::PageRequest,
@@ -16,6 +24,7 @@ use crate::{
 const ROWS: usize = 50;
 
 /// A request that was let in.
+#[derive(Clone)]
 pub(super) struct Call {
     pub(super) asking: Asking,
     /// What stands in the path and behind it, each of its form.
@@ -23,9 +32,43 @@ pub(super) struct Call {
     /// The body, as it came.
     pub(super) body: Bytes,
     pub(super) idempotency_key: Option<String>,
+    pub(super) headers: HeaderMap,
+    /// The path that a proxy serves the runner under.
+    pub(super) prefix: String,
+    /// Whether who asks came in with a login.
+    pub(super) is_logged_in: bool,
+    /// Whether a proxy was asked over TLS.
+    pub(super) is_secure: bool,
 }
 
 impl Call {
+    /// What its head says alone. Who asks is not known yet.
+    pub(super) fn begin(head: &Parts, route: &Route) -> Self {
+        let headers = &head.headers;
+        let ends = head.extensions.get::<Ends>();
+        Self {
+            asking: Asking {
+                caller: Caller {
+                    name: "anyone".to_owned(),
+                    role: Role::Viewer,
+                },
+                peer: ends.map_or(([0, 0, 0, 0], 0).into(), |ends| ends.peer),
+            },
+            given: Vec::new(),
+            body: Bytes::new(),
+            idempotency_key: None,
+            prefix: prefix(headers),
+            is_logged_in: false,
+            is_secure: headers
+                .get("x-forwarded-proto")
+                .is_some_and(|proto| proto == "https"),
+            headers: match route.gives {
+                Gives::Page => headers.clone(),
+                _ => HeaderMap::new(),
+            },
+        }
+    }
+
     /// What stands in the path.
     pub(super) fn path<T: FromStr>(&self, name: &str) -> Result<T, Problem>
     where
@@ -89,11 +132,48 @@ impl Call {
         sound::check(&self.body).map_err(|why| Problem::malformed(format!("the body: {why}")))
     }
 
+    /// The fields of a form.
+    pub(super) fn form(&self) -> Result<Vec<(String, String)>, Problem> {
+        let text = str::from_utf8(&self.body);
+        let text = text.map_err(|_| Problem::malformed("the form is not UTF-8"))?;
+        let pairs = text.split('&').filter(|pair| !pair.is_empty());
+        pairs
+            .map(|pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                Ok((decoded(name)?, decoded(value)?))
+            })
+            .collect()
+    }
+
     /// Who asks, for what is kept of a change.
     pub(super) fn by(&self) -> String {
         let caller = &self.asking.caller;
         format!("{} ({} over HTTP)", caller.name, caller.role)
     }
+}
+
+/// The path that a proxy says it serves the runner under, when it can be one.
+fn prefix(headers: &HeaderMap) -> String {
+    let said = headers
+        .get("x-forwarded-prefix")
+        .and_then(|value| value.to_str().ok());
+    let said = said.unwrap_or_default().trim_end_matches('/');
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b"/._-".contains(&b);
+    let is_path = said.starts_with('/') && !said.contains("//") && said.bytes().all(fits);
+    match is_path && said.len() <= 128 {
+        true => said.to_owned(),
+        false => String::new(),
+    }
+}
+
+/// The same of a form: what was left empty was not said.
+pub(super) fn form_query(
+    query: Option<&str>,
+    known: &[Param],
+) -> Result<Vec<(&'static str, String)>, Problem> {
+    let pairs = query.unwrap_or_default().split('&');
+    let said: Vec<&str> = pairs.filter(|pair| !pair.ends_with('=')).collect();
+    self::query(Some(&said.join("&")), known)
 }
 
 /// What stands behind a path, each parameter known, once, and of its form.

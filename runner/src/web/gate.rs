@@ -146,7 +146,8 @@ fn content(head: &Parts) -> Result<(), Problem> {
     }
     let wanted = match head.uri.path() {
         super::rpc::PATH => super::rpc::MEDIA_TYPE,
-        _ => "application/json",
+        path if path.starts_with("/api/") => "application/json",
+        _ => "application/x-www-form-urlencoded",
     };
     let mut types = head.headers.get_all(header::CONTENT_TYPE).iter();
     let given = types.next().and_then(|value| value.to_str().ok());

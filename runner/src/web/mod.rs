@@ -13,6 +13,7 @@ mod gate;
 mod hosts;
 mod listen;
 mod openapi;
+mod pages;
 mod patient;
 mod problem;
 mod resources;
@@ -20,6 +21,7 @@ mod role;
 mod route;
 mod rpc;
 mod serve;
+mod session;
 mod site;
 #[cfg(test)]
 mod tests;

@@ -58,6 +58,8 @@ pub(super) enum Takes {
     Maybe(&'static str),
     /// JSON of the schema of this name.
     Json(&'static str, Size),
+    /// A form of a page.
+    Form,
     /// A request of the command line.
     Call,
 }
@@ -79,6 +81,10 @@ pub(super) enum Gives {
     Json(&'static [u16], &'static str),
     /// Something else: its media type.
     Other(&'static str),
+    /// A page for people.
+    Page,
+    /// What pages are made with.
+    Asset,
 }
 
 /// Largest small body, in bytes; and what a body with payloads may have beside them.
@@ -90,7 +96,7 @@ impl Takes {
     /// Most bytes of the body, given the largest payload of a job. In JSON one may take twice its size.
     pub(super) fn bytes(self, payload: usize) -> usize {
         match self {
-            Self::Nothing | Self::Maybe(_) | Self::Json(_, Size::Small) => SMALL,
+            Self::Nothing | Self::Maybe(_) | Self::Json(_, Size::Small) | Self::Form => SMALL,
             Self::Json(_, Size::Job) => SMALL + payload.saturating_mul(2),
             Self::Json(_, Size::Jobs) => JOBS + payload.saturating_mul(2),
             Self::Call => crate::api::FRAME_BYTES,
@@ -100,7 +106,7 @@ impl Takes {
     /// How long it may take to arrive.
     pub(super) fn time(self) -> Duration {
         Duration::from_secs(match self {
-            Self::Nothing | Self::Maybe(_) | Self::Json(_, Size::Small) => 10,
+            Self::Nothing | Self::Maybe(_) | Self::Json(_, Size::Small) | Self::Form => 10,
             Self::Json(_, Size::Job) => 20,
             Self::Json(_, Size::Jobs) | Self::Call => 60,
         })
@@ -110,7 +116,7 @@ impl Takes {
     pub(super) fn schema(self) -> Option<&'static str> {
         match self {
             Self::Maybe(schema) | Self::Json(schema, _) => Some(schema),
-            Self::Nothing | Self::Call => None,
+            Self::Nothing | Self::Form | Self::Call => None,
         }
     }
 }

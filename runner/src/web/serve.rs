@@ -16,12 +16,14 @@ use tokio::time::{error::Elapsed, timeout};
 use tower_service::Service as _;
 
 use super::{
+    answer::{Answer, Outcome},
     call::{self, Call},
     gate::Ends,
+    pages,
     problem::{Code, Problem},
     resources,
-    route::{Route, Takes, Verb},
-    site::{Asking, Site},
+    route::{Gives, Route, Takes, Verb},
+    site::Site,
 };
 
 /// How long nothing of a body may arrive.
@@ -147,8 +149,45 @@ async fn serve(
     request: Request,
 ) -> Result<Response, Problem> {
     let (head, body) = request.into_parts();
-    let asking = asking(&site, route, &head)?;
-    let mut given = call::query(head.uri.query(), route.query)?;
+    let mut call = Call::begin(&head, route);
+    let done = run(&site, route, params, (&head, body), &mut call).await;
+    match done {
+        Err(problem) if route.gives == Gives::Page => pages::instead(&site, &call, &problem),
+        done => done,
+    }
+    .map(Answer::response)
+}
+
+async fn run(
+    site: &Arc<Site>,
+    route: &Route,
+    params: &RawPathParams,
+    (head, body): (&Parts, Body),
+    call: &mut Call,
+) -> Outcome {
+    admit(site, route, head, call)?;
+    call.given = given(route, params, head)?;
+    call.idempotency_key = match head.headers.get(IDEMPOTENCY_KEY) {
+        Some(key) => Some(key.to_str().map(str::to_owned).map_err(|_| {
+            Problem::malformed("`Idempotency-Key` has signs that are no printable ASCII")
+        })?),
+        None => None,
+    };
+    let (body, _room) = read(site, route.takes, head, body).await?;
+    call.body = body;
+    (route.run)(Arc::clone(site), call.clone()).await
+}
+
+/// What stands in the address.
+fn given(
+    route: &Route,
+    params: &RawPathParams,
+    head: &Parts,
+) -> Result<Vec<(&'static str, String)>, Problem> {
+    let mut given = match route.gives {
+        Gives::Page => call::form_query(head.uri.query(), route.query)?,
+        _ => call::query(head.uri.query(), route.query)?,
+    };
     for (name, value) in params {
         let param = route.path_params.iter().find(|param| param.name == name);
         if let Some(param) = param {
@@ -156,39 +195,28 @@ async fn serve(
             given.push((param.name, value.to_owned()));
         }
     }
-    let idempotency_key = match head.headers.get(IDEMPOTENCY_KEY) {
-        Some(key) => Some(key.to_str().map(str::to_owned).map_err(|_| {
-            Problem::malformed("`Idempotency-Key` has signs that are no printable ASCII")
-        })?),
-        None => None,
-    };
-    let (body, _room) = read(&site, route.takes, &head, body).await?;
-    let call = Call {
-        asking,
-        given,
-        body,
-        idempotency_key,
-    };
-    (route.run)(site, call)
-        .await
-        .map(super::answer::Answer::response)
+    Ok(given)
 }
 
-/// Who asks, when that matters.
-fn asking(site: &Site, route: &Route, head: &Parts) -> Result<Asking, Problem> {
-    let ends = head.extensions.get::<Ends>().copied();
-    let peer = ends.map_or(([0, 0, 0, 0], 0).into(), |ends| ends.peer);
-    let caller = match (route.role, site.gate.caller(&head.headers)) {
-        (_, Ok(caller)) => caller,
-        (None, Err(_)) => super::token::Caller {
-            name: "anyone".to_owned(),
-            role: super::token::Role::Viewer,
+/// Find out who asks, and refuse them when they may not.
+fn admit(site: &Site, route: &Route, head: &Parts, call: &mut Call) -> Result<(), Problem> {
+    // A cookie comes along with whatever a browser sends, so it counts where nothing is changed, and where
+    // a form has to say its own word.
+    let counts = route.method == Verb::Get || route.takes == Takes::Form;
+    let shown = site.gate.caller(&head.headers);
+    let logged_in = || site.sessions.caller(&head.headers, &site.gate.guard);
+    match (route.role, shown) {
+        (_, Ok(caller)) => call.asking.caller = caller,
+        (role, Err(problem)) => match (logged_in().filter(|_| counts), role) {
+            (Some(caller), _) => {
+                call.asking.caller = caller;
+                call.is_logged_in = true;
+            }
+            (None, None) => {}
+            (None, Some(_)) => return Err(problem),
         },
-        (Some(_), Err(problem)) => return Err(problem),
-    };
-    let asking = Asking { caller, peer };
-    route.role.map_or(Ok(()), |role| asking.may(role))?;
-    Ok(asking)
+    }
+    route.role.map_or(Ok(()), |role| call.asking.may(role))
 }
 
 /// The whole body, bounded in bytes and time, with its part of the room for all bodies.

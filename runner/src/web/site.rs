@@ -9,9 +9,11 @@ use super::{
     gate::Gate,
     problem::{Code, Problem},
     role,
+    session::Sessions,
     token::{Caller, Role},
 };
 use crate::api::{ApiError, Ctx, ErrorCode, Reply, Request, Response, handle};
+use crate::entropy::SystemEntropy;
 
 /// Bytes of bodies that may be in memory at a time, in KiB, over all connections.
 const BODIES_KIB: usize = 128 << 10;
@@ -22,6 +24,8 @@ const LONG: usize = 64;
 pub(super) struct Site {
     pub(super) ctx: Ctx,
     pub(super) gate: Gate,
+    /// Who logged in.
+    pub(super) sessions: Sessions,
     /// Room for bodies, one permit a KiB.
     pub(super) bodies: Arc<Semaphore>,
     /// Room for answers that take long.
@@ -35,6 +39,7 @@ impl Site {
         Self {
             ctx,
             gate,
+            sessions: Sessions::new(&SystemEntropy),
             bodies: Arc::new(Semaphore::new(BODIES_KIB)),
             long: Arc::new(Semaphore::new(LONG)),
             stop,

@@ -71,6 +71,10 @@ impl Desk {
                 body => body.to_string().into(),
             },
             idempotency_key: None,
+            headers: http::HeaderMap::new(),
+            prefix: String::new(),
+            is_logged_in: false,
+            is_secure: false,
         };
         let answer = self
             .runtime
@@ -173,6 +177,26 @@ fn answers_to_changes_of_a_job_are_what_the_document_says() {
         ("discardJob", json!({ "reason": "r" })),
     ] {
         let _ = desk.ask(name, &[&again], "", body).unwrap();
+    }
+    let other = desk.enqueue(json!({ "kind": "page" })).text();
+    let none = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    for (name, body) in [
+        ("snoozeJobs", json!({ "ids": [other, none], "for": "1h" })),
+        ("retryJobs", json!({ "ids": [other, none] })),
+        (
+            "discardJobs",
+            json!({ "ids": [other, none], "reason": "r" }),
+        ),
+        ("cancelJobs", json!({ "ids": [none, other] })),
+        ("killJobs", json!({ "ids": [none], "reason": null })),
+        ("deleteJobs", json!({ "ids": [other, none], "force": true })),
+    ] {
+        let told = desk.ask(name, &[], "", body).unwrap();
+        let refused = |job: &Value| job["error"]["code"] == "not-found" && job["id"] == none;
+        assert!(
+            told["jobs"].as_array().unwrap().iter().any(refused),
+            "{told}"
+        );
     }
     let gone = desk.ask("deleteJob", &[&again], "force=true", Value::Null);
     assert_eq!(gone.unwrap()["state"], Value::Null);

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sandhog_kit::long;
+use sandhog_kit::{Http, http, long};
 
 use super::{
     caller::Caller,
@@ -23,7 +23,7 @@ fn t13_a_slow_disk_is_shared_by_many_callers_and_no_lease_is_lost() {
         return;
     }
     strace::compile();
-    let home = strace::home();
+    let home = strace::home().over_http();
     home.write_config("[runner]\nworkers = 1\nlease = \"1s\"\n");
     let fault = "--inject=fdatasync:delay_enter=300000";
     let mut traced = Traced::start(&home, &["--trace=fdatasync", fault]);
@@ -63,6 +63,9 @@ fn t13_a_slow_disk_is_shared_by_many_callers_and_no_lease_is_lost() {
         ),
     );
     assert!(rate >= 100.0, "{rate:.0} enqueues/s");
+    let address = http::announced(&traced.said()).expect("an address");
+    let health = Http::new(address).get("/health").is(200).json();
+    assert_eq!(health["status"], "degraded", "{health}");
     let job = home.job_in(&asleep, "completed");
     assert_eq!(job["losses"], 0, "its lease was lost: {job}");
     traced.ask();

@@ -44,6 +44,7 @@ impl Feed {
 
     /// The next event; `None` when the feed ended.
     fn next(&mut self) -> Option<(String, Value)> {
+        let mut quiet = 0;
         loop {
             if let Some(end) = self.text.windows(2).position(|two| two == b"\n\n") {
                 let event: Vec<u8> = self.text.drain(..end + 2).collect();
@@ -52,6 +53,9 @@ impl Feed {
                 if let (Some(name), Some(data)) = (line("event: "), line("data: ")) {
                     return Some((name.to_owned(), serde_json::from_str(data).unwrap()));
                 }
+                // A word that keeps the connection open, every 15 s.
+                quiet += 1;
+                assert!(quiet < 4, "no event came for a minute");
                 continue;
             }
             if !http::chunk(&mut self.reader, &mut self.text) {

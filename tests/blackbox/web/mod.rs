@@ -4,6 +4,8 @@ mod feed;
 mod gate;
 mod large;
 mod lines;
+mod page;
+mod pages;
 mod remote;
 mod resources;
 mod slow;

@@ -100,19 +100,12 @@ fn a_wait_ends_when_the_caller_goes_away() {
     let (home, _runner, http) = runner();
     let id = home.enqueue(&["echo", "x", "--in", "1h"]);
     let host = http.address;
-    // More than there may be.
-    let mut waits: Vec<TcpStream> = (0..80)
-        .map(|_| {
-            half_open(
-                &http,
-                &format!(
-                    "GET /api/v1/jobs/{id}/wait?timeout_ms=120000 HTTP/1.1\r\nhost: {host}\r\n\r\n"
-                ),
-            )
-        })
-        .collect();
+    let begin =
+        format!("GET /api/v1/jobs/{id}/wait?timeout_ms=120000 HTTP/1.1\r\nhost: {host}\r\n\r\n");
     let path = format!("/api/v1/jobs/{id}/wait?timeout_ms=0");
+    let mut waits = Vec::new();
     wait::until("every place to be taken", Duration::from_secs(20), || {
+        waits.push(half_open(&http, &begin));
         (http.get(&path).status == 503).then_some(())
     });
     let full = http.get(&path);

@@ -63,15 +63,13 @@ fn dead_letters_are_shown_brought_back_and_deleted() {
     let (_home, _runner, http) = runner();
     let ids: Vec<String> = (0..5)
         .map(|number| {
-            enqueue(
-                &http,
-                &json!({ "kind": "permanent", "payload": number, "queue": "q" }),
-            )
+            let wish = json!({ "kind": "permanent", "payload": number, "queue": "q" });
+            let id = enqueue(&http, &wish);
+            // One after the other, so that the last is the newest letter.
+            let _ = job(&http, &id, "dead");
+            id
         })
         .collect();
-    for id in &ids {
-        let _ = job(&http, id, "dead");
-    }
     let count = |filter: &str| {
         http.get(&format!("/api/v1/dead/count{filter}"))
             .is(200)

@@ -191,6 +191,19 @@ impl Http {
     }
 }
 
+/// Where a runner is reached, as the line of its log says with which it was ready.
+#[must_use]
+pub fn announced(said: &str) -> Option<SocketAddr> {
+    let line = said
+        .lines()
+        .rev()
+        .find(|line| line.contains("ready") && line.contains("http"))?;
+    let (_, after) = line.split_once("http")?;
+    let after = after.trim_start_matches(['=', '"', ':']);
+    let end = after.find([' ', '"', ',', '}']).unwrap_or(after.len());
+    after[..end].parse().ok()
+}
+
 /// Read one answer.
 ///
 /// # Panics

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{Home, wait};
+use crate::{Home, http, wait};
 
 /// Longest time for a start; the first one compiles plugins.
 const START: Duration = Duration::from_secs(60);
@@ -85,15 +85,7 @@ impl Runner {
     #[must_use]
     pub fn http(&self) -> SocketAddr {
         wait::until("the runner to be ready", START, || {
-            let said = self.said();
-            let line = said
-                .lines()
-                .rev()
-                .find(|line| line.contains("ready") && line.contains("http"))?;
-            let (_, after) = line.split_once("http")?;
-            let after = after.trim_start_matches(['=', '"', ':']);
-            let end = after.find([' ', '"', ',', '}']).unwrap_or(after.len());
-            after[..end].parse().ok()
+            http::announced(&self.said())
         })
     }
 

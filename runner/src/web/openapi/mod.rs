@@ -38,7 +38,7 @@ in base64 in `payload_base64`; `payload_bytes` is its length. Without tokens in 
 /// The document.
 pub(super) fn document() -> Value {
     let mut paths: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
-    for route in resources::routes().filter(|route| route.path != rpc::PATH) {
+    for route in resources::routes().filter(is_told) {
         let methods = paths.entry(route.path).or_default();
         methods.insert(route.method.name().to_owned(), operation(&route));
     }
@@ -57,6 +57,11 @@ pub(super) fn document() -> Value {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
         },
     })
+}
+
+/// Pages for people, and the command line's own way, are no part of it.
+fn is_told(route: &Route) -> bool {
+    route.path != rpc::PATH && !matches!(route.gives, Gives::Page | Gives::Asset)
 }
 
 fn operation(route: &Route) -> Value {
@@ -123,6 +128,7 @@ fn responses(route: &Route) -> Map<String, Value> {
     let (statuses, media_type, schema) = match route.gives {
         Gives::Json(statuses, schema) => (statuses, "application/json", name(schema)),
         Gives::Other(media_type) => (&[200_u16][..], media_type, json!({ "type": "string" })),
+        Gives::Page | Gives::Asset => return Map::new(),
     };
     for status in statuses {
         let says = match status {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sandhog_model::{Asked, JobId, State};
+use sandhog_model::{Asked, JobId, State, UnixMs};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -136,20 +136,22 @@ struct Snooze {
 }
 
 async fn snooze(site: Arc<Site>, call: Call) -> Outcome {
-    let malformed = |why: String| Problem::malformed(format!("the body: {why}"));
-    let now = site.ctx.clock.now().wall;
-    let due = match call.whole_body()? {
-        Snooze {
-            span: Some(text),
-            until: None,
-        } => now.plus(when::millis(when::span(&text).map_err(malformed)?)),
-        Snooze {
-            span: None,
-            until: Some(text),
-        } => when::instant(&text).map_err(malformed)?,
-        _ => return Err(malformed("say either `for` or `until`".to_owned())),
-    };
+    let Snooze { span, until } = call.whole_body()?;
+    let due = due(&site, span.as_deref(), until.as_deref())?;
     amend(site, call, JobAct::Snooze { due }).await
+}
+
+/// When a job is due that is to wait for a time, or until an instant.
+pub(super) fn due(site: &Site, span: Option<&str>, until: Option<&str>) -> Result<UnixMs, Problem> {
+    let due = match (span, until) {
+        (Some(text), None) => {
+            let now = site.ctx.clock.now().wall;
+            when::span(text).map(|span| now.plus(when::millis(span)))
+        }
+        (None, Some(text)) => when::instant(text),
+        _ => Err("say either `for` or `until`".to_owned()),
+    };
+    due.map_err(|why| Problem::malformed(format!("the body: {why}")))
 }
 
 async fn discard(site: Arc<Site>, call: Call) -> Outcome {

@@ -7,6 +7,7 @@ mod export;
 mod feed;
 mod health;
 mod jobs;
+mod many;
 mod metrics;
 mod pages;
 mod plugins;
@@ -22,6 +23,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
     [
         jobs::ROUTES,
         acts::ROUTES,
+        many::ROUTES,
         wait::ROUTES,
         queues::ROUTES,
         unique::ROUTES,
@@ -37,6 +39,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         super::rpc::ROUTES,
     ]
     .into_iter()
+    .chain(super::pages::routes())
     .flatten()
     .cloned()
 }

@@ -21,6 +21,12 @@ pub(super) fn all() -> Named {
     });
     let ids = json!({ "type": "array", "items": Form::Id.schema(), "maxItems": 1000 });
     let reason = or_null(bounded(1_000, "Why; kept with what it is about."));
+    let changed = object([
+        ("id", id("The job.")),
+        ("state", or_null(name("State"))),
+        ("error", name("Refused")),
+    ]);
+    let changed = without(changed, &["state", "error"]);
     let released = object([
         ("id", id("The job.")),
         ("released", flag("Whether it stood in the way of others.")),
@@ -32,10 +38,26 @@ pub(super) fn all() -> Named {
         ("NewJobs", closed(&["jobs"], [("jobs", many)])),
         ("Enqueued", enqueued()),
         ("EnqueuedJobs", object([("jobs", list(each(enqueued())))])),
-        ("Reason", closed(&[], [("reason", reason)])),
+        ("Reason", closed(&[], [("reason", reason.clone())])),
         ("Nothing", closed(&[], [])),
         ("Snooze", snooze()),
-        ("JobIds", closed(&["ids"], [("ids", ids)])),
+        ("JobIds", closed(&["ids"], [("ids", ids.clone())])),
+        (
+            "JobsForAReason",
+            closed(&["ids"], [("ids", ids.clone()), ("reason", reason.clone())]),
+        ),
+        ("JobsForATime", for_a_time(ids.clone())),
+        (
+            "JobsToDelete",
+            closed(
+                &["ids"],
+                [
+                    ("ids", ids),
+                    ("force", flag("Delete those that wait, too.")),
+                ],
+            ),
+        ),
+        ("JobsChanged", object([("jobs", list(changed))])),
         ("Released", object([("jobs", list(released))])),
     ]
 }
@@ -201,6 +223,16 @@ fn terms() -> Fields {
             }),
         ),
     ]
+}
+
+/// Jobs, and one of the two.
+fn for_a_time(ids: Value) -> Value {
+    let mut schema = snooze();
+    schema["properties"]["ids"] = ids;
+    schema["required"] = json!(["ids"]);
+    schema["minProperties"] = 2.into();
+    schema["maxProperties"] = 2.into();
+    schema
 }
 
 /// One of the two.
