@@ -7,8 +7,6 @@ use serde_json::Value;
 
 /// Most arrays and objects within each other.
 pub(crate) const DEPTH: usize = 64;
-/// So many digits of a fraction come back as they were from 64 bits.
-const DIGITS: usize = 15;
 
 /// Why a text is not taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,11 +60,41 @@ fn is_kept(number: &str) -> bool {
     if number.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
         return number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok();
     }
-    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    let digits = digits.trim_matches('0');
-    let read = number.parse::<f64>().unwrap_or(f64::INFINITY);
-    digits.len() <= DIGITS && read.is_finite() && (digits.is_empty() || read != 0.0)
+    let Ok(read) = number.parse::<f64>() else {
+        return false;
+    };
+    // What 64 bits hold is written with as few digits as tell it from all others.
+    read.is_finite() && Decimal::of(number) == Decimal::of(&format!("{read:e}"))
+}
+
+/// A number as its digits, without zeros around them, and the power of ten of the last one.
+#[derive(Debug, PartialEq, Eq)]
+struct Decimal {
+    is_negative: bool,
+    digits: String,
+    power: i64,
+}
+
+impl Decimal {
+    fn of(number: &str) -> Self {
+        let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse().unwrap_or(i64::MAX)),
+            None => (number, 0),
+        };
+        let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{}{part}", whole.trim_start_matches('-'));
+        let kept = digits.trim_end_matches('0');
+        let dropped = digits.len() - kept.len();
+        let digits = kept.trim_start_matches('0').to_owned();
+        let power = exponent
+            .saturating_sub(part.len() as i64)
+            .saturating_add(dropped as i64);
+        Self {
+            is_negative: whole.starts_with('-'),
+            power: if digits.is_empty() { 0 } else { power },
+            digits,
+        }
+    }
 }
 
 /// Walks over a value at a depth.
@@ -175,12 +203,24 @@ mod tests {
         assert_eq!(check(b"\"\xff\""), Err(Unsound::NotText(1)));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn what_a_program_computes_comes_back(number in proptest::num::f64::NORMAL | proptest::num::f64::SUBNORMAL) {
+            let text = format!("{number:e}");
+            let value = exact(text.as_bytes()).expect("it is kept");
+            proptest::prop_assert_eq!(value.as_f64(), Some(number));
+        }
+    }
+
     #[test]
     fn a_value_is_given_only_when_it_is_the_same() {
         for text in [
             "18446744073709551615",
             "-9223372036854775808",
             "[0.1,1e300,-0.00,123456789012.345,\"18446744073709551616 \\\" 1\"]",
+            // As programs write what they compute.
+            "[0.30000000000000004,0.7071067811865476,1796073227.4712389,5e-324,1.7976931348623157E+308]",
+            "[100.0,1e2,1E+2,0.0010,-1.50e-3]",
         ] {
             assert!(exact(text.as_bytes()).is_some(), "{text}");
         }
@@ -189,6 +229,8 @@ mod tests {
             "[-9223372036854775809]",
             r#"{"a":0.1234567890123456789}"#,
             "1e-400",
+            "0.10000000000000001",
+            "123456789012345678.5",
             r#"{"a":1,"a":2}"#,
         ] {
             assert_eq!(exact(text.as_bytes()), None, "{text}");
