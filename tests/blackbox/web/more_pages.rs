@@ -107,8 +107,8 @@ fn t49_a_letter_that_cannot_be_read_spoils_no_page() {
 }
 
 #[test]
-fn schedules_workers_and_plugins_have_their_pages() {
-    let (_home, _runner, http) = runner();
+fn batches_schedules_workers_and_plugins_have_their_pages() {
+    let (home, _runner, http) = runner();
     let entry = json!({ "schedule": "0 3 * * *", "kind": "echo" });
     let _ = http.write("PUT", "/api/v1/crons/night", &entry).is(200);
     let page = http.get("/crons").is(200);
@@ -118,6 +118,21 @@ fn schedules_workers_and_plugins_have_their_pages() {
     let _ = act("/crons/night", "pause").is(303);
     assert!(http.get("/crons").text().contains("paused by local"));
     let _ = act("/crons/night", "trigger").is(303);
+    let batch = home
+        .run(&["batch", "open", "--name", "<i>monthly"])
+        .exits(0)
+        .text();
+    let _ = home.enqueue(&["echo", "x", "--in", "1h", "--batch", &batch]);
+    let page = http.get("/batches").is(200).text();
+    assert!(
+        page.contains("&lt;i&gt;monthly") && page.contains("do-seal"),
+        "{page}"
+    );
+    let _ = act(&format!("/batches/{batch}"), "seal").is(303);
+    assert!(http.get("/batches").text().contains("sealed"));
+    let within = http.get(&format!("/jobs?batch={batch}")).is(200).text();
+    assert_eq!(within.matches("scheduled</span>").count(), 1, "{within}");
+    let _ = act(&format!("/batches/{batch}"), "cancel").is(303);
     let runs = enqueue(&http, &json!({ "kind": "loop" }));
     let _ = job(&http, &runs, "running");
     let page = http.get("/workers").is(200).text();

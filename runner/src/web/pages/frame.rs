@@ -16,17 +16,19 @@ pub(super) enum Place {
     Jobs,
     Workers,
     Dead,
+    Batches,
     Crons,
     Plugins,
     Elsewhere,
 }
 
-const PLACES: [(Place, &str, &str); 7] = [
+const PLACES: [(Place, &str, &str); 8] = [
     (Place::Overview, "/", "Overview"),
     (Place::Queues, "/queues", "Queues"),
     (Place::Jobs, "/jobs", "Jobs"),
     (Place::Workers, "/workers", "Running"),
     (Place::Dead, "/dead", "Dead letters"),
+    (Place::Batches, "/batches", "Batches"),
     (Place::Crons, "/crons", "Schedules"),
     (Place::Plugins, "/plugins", "Plugins"),
 ];

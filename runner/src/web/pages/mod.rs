@@ -2,6 +2,7 @@
 //! asks, with the role of who looks, and no page reads more than it shows.
 
 mod assets;
+mod batches;
 mod crons;
 mod dead;
 mod frame;
@@ -31,6 +32,7 @@ pub(super) fn routes() -> impl Iterator<Item = &'static [Route]> {
         jobs::ROUTES,
         job::ROUTES,
         dead::ROUTES,
+        batches::ROUTES,
         crons::ROUTES,
         workers::ROUTES,
         login::ROUTES,
