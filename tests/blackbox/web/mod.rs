@@ -4,6 +4,7 @@ mod feed;
 mod gate;
 mod large;
 mod lines;
+mod more_pages;
 mod page;
 mod pages;
 mod remote;

@@ -18,13 +18,18 @@ const NASTY: [&str; 4] = [
 ];
 
 /// The word that the forms of a page say.
-fn word(page: &Reply) -> String {
+pub(super) fn word(page: &Reply) -> String {
     let text = page.text();
     let (_, after) = text.split_once("name=\"word\" value=\"").expect("a form");
     after[..64].to_owned()
 }
 
-fn submit(http: &Http, path: &str, cookie: Option<&str>, fields: &[(&str, &str)]) -> Reply {
+pub(super) fn submit(
+    http: &Http,
+    path: &str,
+    cookie: Option<&str>,
+    fields: &[(&str, &str)],
+) -> Reply {
     let body: Vec<String> = fields
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
@@ -47,6 +52,10 @@ fn each_page_is_whole_and_loads_nothing_from_elsewhere() {
         ("/queues", "mail"),
         ("/jobs?state=&queue=mail&kind=&tag=", id.as_str()),
         ("/jobs?state=dead", "No job fits"),
+        ("/dead", "No letter fits"),
+        ("/crons", "No schedule"),
+        ("/workers", "Workers are"),
+        ("/plugins", "misbehave"),
         (&format!("/jobs/{id}"), "Run again"),
     ] {
         let page = http.get(path).is(200);
@@ -111,6 +120,9 @@ fn t48_whatever_callers_and_guests_write_is_text() {
             format!("/jobs/{id}"),
             "/".to_owned(),
             "/jobs".to_owned(),
+            "/dead".to_owned(),
+            format!("/dead/{id}"),
+            format!("/dead?text={asked}"),
             format!("/jobs?kind={asked}&queue={asked}&tag={asked}"),
             format!("/jobs?state={asked}"),
             format!("/jobs?cursor={asked}"),

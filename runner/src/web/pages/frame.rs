@@ -14,13 +14,23 @@ pub(super) enum Place {
     Overview,
     Queues,
     Jobs,
+    Workers,
+    Dead,
+    Batches,
+    Crons,
+    Plugins,
     Elsewhere,
 }
 
-const PLACES: [(Place, &str, &str); 3] = [
+const PLACES: [(Place, &str, &str); 8] = [
     (Place::Overview, "/", "Overview"),
     (Place::Queues, "/queues", "Queues"),
     (Place::Jobs, "/jobs", "Jobs"),
+    (Place::Workers, "/workers", "Running"),
+    (Place::Dead, "/dead", "Dead letters"),
+    (Place::Batches, "/batches", "Batches"),
+    (Place::Crons, "/crons", "Schedules"),
+    (Place::Plugins, "/plugins", "Plugins"),
 ];
 
 /// A page around what it shows.

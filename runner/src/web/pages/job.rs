@@ -98,7 +98,7 @@ fn facts(call: &Call, view: &JobView) -> Markup {
 }
 
 /// The beginning of bytes: text as it is, anything else in base64.
-fn bytes(content_type: &str, bytes: &[u8]) -> Markup {
+pub(super) fn bytes(content_type: &str, bytes: &[u8]) -> Markup {
     let part = &bytes[..bytes.len().min(BYTES)];
     let (text, what) = match str::from_utf8(bytes) {
         Ok(text) => (text[..text.floor_char_boundary(part.len())].to_owned(), ""),
@@ -110,7 +110,7 @@ fn bytes(content_type: &str, bytes: &[u8]) -> Markup {
     }
 }
 
-fn told(failure: &Failure) -> Markup {
+pub(super) fn told(failure: &Failure) -> Markup {
     html! {
         p.note.fault { b { (failure.kind) } ": " (failure.cause) }
         @if let Some(hint) = &failure.hint { p { (hint) } }
@@ -120,7 +120,7 @@ fn told(failure: &Failure) -> Markup {
     }
 }
 
-fn of(attempt: &Attempt) -> Markup {
+pub(super) fn of(attempt: &Attempt) -> Markup {
     html! {
         div { (frame::at(attempt.started_at)) ", " (attempt.duration_us / 1_000) " ms, processor " (attempt.cpu_us / 1_000) " ms, memory "
             (attempt.peak_memory >> 10) " KiB" @if !attempt.plugin.is_empty() { ", " (attempt.plugin) " " code { (attempt.digest.get(..12).unwrap_or(&attempt.digest)) } } }

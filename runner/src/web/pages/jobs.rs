@@ -27,6 +27,7 @@ pub(super) const ROUTES: &[Route] = &[page("/jobs", "jobsPage", "Jobs with filte
         param("queue", Form::Text(128), "Only in this queue."),
         param("kind", Form::Text(128), "Only of this kind."),
         param("tag", Form::Text(64), "Only with this tag."),
+        param("batch", Form::Text(26), "Only in this batch."),
         LIMIT,
         CURSOR,
     ])];
@@ -38,11 +39,12 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
         queue: call.owned("queue"),
         kind: call.owned("kind"),
         tag: call.owned("tag"),
+        batch: call.given("batch")?,
         ..JobFilter::default()
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
-    let kept = ["state", "queue", "kind", "tag"].into_iter();
+    let kept = ["state", "queue", "kind", "tag", "batch"].into_iter();
     let kept = kept.filter_map(|name| Some((name, call.owned(name)?)));
     let kept: Vec<(&str, String)> = kept.collect();
     let content = html! {
@@ -68,6 +70,9 @@ fn filters(call: &Call, chosen: Option<State>) -> Markup {
             }
             @for (name, title) in [("queue", "Queue"), ("kind", "Kind"), ("tag", "Tag")] {
                 label { (title) input name=(name) value=(call.text(name).unwrap_or_default()) size="14"; }
+            }
+            @if let Some(batch) = call.text("batch") {
+                label { "Batch" input name="batch" value=(batch) size="28"; }
             }
             button { "Show" }
         }

@@ -2,12 +2,16 @@
 //! asks, with the role of who looks, and no page reads more than it shows.
 
 mod assets;
+mod batches;
+mod crons;
+mod dead;
 mod frame;
 mod job;
 mod jobs;
 mod login;
 mod overview;
 mod queues;
+mod workers;
 
 use http::StatusCode;
 
@@ -27,6 +31,10 @@ pub(super) fn routes() -> impl Iterator<Item = &'static [Route]> {
         queues::ROUTES,
         jobs::ROUTES,
         job::ROUTES,
+        dead::ROUTES,
+        batches::ROUTES,
+        crons::ROUTES,
+        workers::ROUTES,
         login::ROUTES,
         assets::ROUTES,
     ]

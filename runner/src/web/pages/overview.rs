@@ -136,10 +136,7 @@ fn letters(call: &Call, rows: &[DeadRow]) -> Markup {
         div.scroll { table {
             thead { tr { th { "Letter" } th { "Kind" } th { "Queue" } th { "Died" } th { "Failure" } } }
             tbody { @for row in rows { tr {
-                td { @match row.unreadable {
-                    None => a href={ (call.prefix) "/jobs/" (row.name) } { code { (row.name) } },
-                    Some(_) => code { (row.name) },
-                } }
+                td { a href={ (call.prefix) "/dead/" (row.name) } { code { (row.name) } } }
                 td { (row.kind) }
                 td { (row.queue) }
                 td { @if row.died_at.0 > 0 { (frame::at(row.died_at)) } }

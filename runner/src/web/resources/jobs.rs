@@ -76,6 +76,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("kind", Form::Name, "Only of this kind."),
         param("parent", Form::Id, "Only enqueued by this job."),
         param("tag", Form::Text(64), "Only with this tag."),
+        param("batch", Form::Id, "Only in this batch."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
         LIMIT,
@@ -185,7 +186,7 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
         tag: call.owned("tag"),
         since: call.instant("since")?,
         until: call.instant("until")?,
-        batch: None,
+        batch: call.given("batch")?,
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
