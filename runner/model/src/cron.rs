@@ -263,6 +263,13 @@ mod tests {
     }
 
     #[test]
+    fn what_two_logs_are_done_with_is_joined() {
+        let mut one = done(&[(1, 5), (20, 30)]);
+        one.join(&done(&[(4, 9), (40, 50)]));
+        assert_eq!(shown(&one), [(1, 9), (20, 30), (40, 50)]);
+    }
+
+    #[test]
     fn an_instant_is_looked_up_by_the_span_it_lies_in_or_behind() {
         let done = done(&[(1, 5), (7, 9)]);
         assert_eq!(done.around(UnixMs(1)), None);
