@@ -136,7 +136,7 @@ fn lines(logs: &[sandhog_model::LogLine], dropped: u64) -> Markup {
     let from = logs.len().saturating_sub(LINES);
     html! {
         @if !logs.is_empty() {
-            details open[logs.len() <= 20] {
+            details {
                 summary { (logs.len()) " lines" @if dropped > 0 { ", " (dropped) " left out" } @if from > 0 { ", the last " (LINES) " shown" } }
                 pre { @for line in &logs[from..] {
                     (line.at_ms) " ms " (line.text) @for (key, value) in &line.fields { " " (key) "=" (value) } "\n"

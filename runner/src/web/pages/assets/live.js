@@ -8,7 +8,9 @@
   let busy = false;
   const isInUse = () => {
     const at = document.activeElement;
-    return at && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName);
+    const types = at && /^(INPUT|SELECT|TEXTAREA)$/.test(at.tagName);
+    // What was chosen, and what was opened to be read, is not taken away.
+    return types || document.querySelector("main input:checked, main details[open]");
   };
   const refresh = async () => {
     due = null;
