@@ -59,6 +59,10 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         cancel: Some(cancellation(Asked::Kill)),
         ..runs.clone()
     };
+    let ended_alike = Carried {
+        failure: same().failure,
+        ..ended(Token(token.0 + 7))
+    };
     let mut other_kind = same();
     other_kind.job.kind = "other".into();
     let mut other_queue = same();
@@ -69,6 +73,10 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
     let mut facts = vec![
         ("carried as it is", anew(same())),
         ("carried, ended meanwhile", anew(ended(Token(token.0 + 7)))),
+        (
+            "carried, ended meanwhile with the failure it had",
+            anew(ended_alike),
+        ),
         ("carried, runs meanwhile", anew(runs)),
         ("carried, asked to end meanwhile", anew(asked)),
         ("carried, other state, same token", anew(ended(token))),

@@ -85,7 +85,6 @@ fn states(call: &Call, stats: &Stats) -> Markup {
                 }
             }
         }
-        div.row {}
         div.tiles {
             @for state in State::ALL {
                 a.tile href={ (call.prefix) "/jobs?state=" (state.name()) } {
