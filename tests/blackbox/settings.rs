@@ -64,6 +64,25 @@ fn a_signal_has_the_settings_read_and_the_log_says_what_differs() {
 }
 
 #[test]
+fn a_file_that_is_gone_for_a_moment_is_no_wish_to_have_no_settings() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.write_config("[kind.sleep]\ntimeout = \"100ms\"\nmax_attempts = 1\n");
+    let mut start = home.command(&["start"]);
+    // The file is found where the runner was started, and named by nobody.
+    start.env_remove("SANDHOG_CONFIG");
+    let runner = Runner::by(&home, start);
+    let aside = home.folder().join("aside");
+    fs::rename(home.config(), &aside).expect("a rename");
+    runner.signal("HUP");
+    let _ = said_more(&runner, "is not there any more", 0);
+    fs::rename(&aside, home.config()).expect("a rename");
+    let id = home.enqueue(&["sleep", "x", "--header", "ms=60000"]);
+    let _ = home.job_in(&id, "dead");
+    let told = home.run(&["config", "reload"]).exits(0).text();
+    assert_eq!(told.trim(), "nothing differs");
+}
+
+#[test]
 fn queues_and_schedules_follow_the_settings() {
     let home = Home::with(SANDHOG, &["misbehave"]);
     home.write_config("");

@@ -23,7 +23,7 @@ pub struct BatchState {
     pub sealed_at: Option<UnixMs>,
     /// Who called it off and why; it is sealed too.
     pub cancelled: Option<Box<Cancellation>>,
-    /// What follows when all of its jobs completed.
+    /// What follows when all of its jobs completed and nobody called it off.
     pub success: Option<Box<Callback>>,
     /// What follows when all of its jobs ended, however.
     pub complete: Option<Box<Callback>>,
@@ -177,7 +177,12 @@ impl BatchState {
         };
         self.ended_at.is_some()
             && !waits(&self.complete)
-            && !(waits(&self.success) && count.ended.failed() == 0)
+            && !(waits(&self.success) && self.succeeds(count))
+    }
+
+    /// Whether its jobs that ended all completed, and nobody called it off.
+    fn succeeds(&self, count: BatchCount) -> bool {
+        count.ended.failed() == 0 && self.cancelled.is_none()
     }
 
     /// Whether it came to an end that nobody wrote down yet.
@@ -190,13 +195,15 @@ impl BatchState {
     pub(crate) fn is_over(&self, count: BatchCount, dead: u64) -> bool {
         let succeeds = self.success.as_ref();
         let waits = succeeds.is_some_and(|callback| callback.fired_at.is_none());
-        self.ended_at.is_some() && count.unfinished() == 0 && !(waits && dead > 0)
+        self.ended_at.is_some()
+            && count.unfinished() == 0
+            && !(waits && dead > 0 && self.cancelled.is_none())
     }
 
     /// The jobs that follow now; they are marked as enqueued.
     pub(crate) fn ripen(&mut self, id: JobId, count: BatchCount, now: UnixMs) -> [Option<Job>; 2] {
         self.ended_at.get_or_insert(now);
-        let tally = count.ended;
+        let (tally, succeeds) = (count.ended, self.succeeds(count));
         let fire = |callback: &mut Option<Box<Callback>>, event| {
             let callback = callback.as_mut().filter(|one| one.fired_at.is_none())?;
             let payload = callback.link.payload.take();
@@ -211,9 +218,9 @@ impl BatchState {
             job.ok()
         };
         let complete = fire(&mut self.complete, "complete");
-        let success = match tally.failed() {
-            0 => fire(&mut self.success, "success"),
-            _ => None,
+        let success = match succeeds {
+            true => fire(&mut self.success, "success"),
+            false => None,
         };
         [complete, success]
     }

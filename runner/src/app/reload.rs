@@ -92,6 +92,7 @@ impl Reloader {
     pub(super) async fn reload(&self) -> Result<Vec<Difference>, ReloadError> {
         let _turn = self.turn.lock().await;
         let read = (self.read)().map_err(|error| ReloadError::Refused(error.to_string()))?;
+        self.still_there(&read)?;
         let schedules = entries(&read).map_err(ReloadError::Refused)?;
         let tokens = match &self.followers.guard {
             Some(guard) => Some((guard, tokens(&read, guard)?)),
@@ -126,6 +127,18 @@ impl Reloader {
         let found = differences(&last, &config);
         *last = config;
         Ok(found)
+    }
+
+    /// Whoever saves a file may take it away for a moment: that is no wish to have no settings.
+    fn still_there(&self, read: &Config) -> Result<(), ReloadError> {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&last.file, &read.file) {
+            (Some(gone), None) => Err(ReloadError::Refused(format!(
+                "{} is not there any more: put it back, or empty it to go without",
+                gone.display()
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// The same, told in the log.

@@ -63,6 +63,11 @@ pub(super) fn batch(ledger: &Ledger, wish: BatchWish, now: Now) -> Result<Vec<Ev
             if state.cancelled.is_some() {
                 return Ok(Vec::new());
             }
+            if state.ended_at.is_some() && ledger.batch_count(id).unfinished() == 0 {
+                return Err(Rejected::Invalid(format!(
+                    "batch {id} has ended: nothing of it is left to be called off"
+                )));
+            }
             state.sealed_at.get_or_insert(now.wall);
             state.cancelled = Some(Box::new(Cancellation {
                 how: Asked::Cancel,

@@ -224,7 +224,7 @@ fn timeout(error: Option<&wasmtime::Error>, facts: &Facts<'_>) -> Failure {
         ),
     )
     .with_hint(match facts.own_timeout {
-        true => "enqueue it with a longer `--timeout`: it came with this one".to_owned(),
+        true => "enqueue it with a longer `--attempt-timeout`: it came with this one".to_owned(),
         false => raise("timeout", facts.kind),
     });
     match error {

@@ -58,6 +58,9 @@ impl Auditor {
         let events = answer.as_ref().map(Vec::len);
         let left = |job: &Known| job.terms.batch == Some(id) && job.life != Life::Deleted;
         let is_left = self.jobs.iter().any(left);
+        let has_ended = self.batches.get(&id).is_some_and(|promised| {
+            promised.ended_at.is_some() && self.stand(id, promised).unfinished == 0
+        });
         match (&wish.change, self.batches.get_mut(&id)) {
             (BatchChange::Open { .. }, known) if is_left || known.is_some() => {
                 assert_eq!(answer, &Err(Rejected::IdTaken(id)));
@@ -82,9 +85,13 @@ impl Auditor {
                 assert_eq!(events, Ok(usize::from(!promised.sealed)));
                 promised.sealed = true;
             }
+            (BatchChange::Cancel { .. }, Some(promised)) if has_ended && !promised.cancelled => {
+                assert!(matches!(answer, Err(Rejected::Invalid(_))), "{answer:?}");
+            }
             (BatchChange::Cancel { .. }, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.cancelled)));
                 (promised.sealed, promised.cancelled) = (true, true);
+                promised.success = None;
             }
         }
     }

@@ -54,7 +54,8 @@ pub(super) fn hold(world: &World) {
                 .is_some_and(|callback| callback.fired_at.is_none())
         };
         let ended = !state.is_open() && waits + runs == 0;
-        let follows = unfired(&state.complete) || unfired(&state.success) && failed == 0;
+        let succeeds = failed == 0 && state.cancelled.is_none();
+        let follows = unfired(&state.complete) || unfired(&state.success) && succeeds;
         wants |= ended && (follows || state.ended_at.is_none());
         wants |= state.cancelled.is_some() && waits > 0;
         for callback in state.callbacks() {

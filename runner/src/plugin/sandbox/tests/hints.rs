@@ -77,7 +77,7 @@ fn with_a_key() -> Vec<Over> {
         Over {
             limits: short,
             own_timeout: true,
-            ..over(forever, "timeout", "60 ms", "longer `--timeout`")
+            ..over(forever, "timeout", "60 ms", "longer `--attempt-timeout`")
         },
         over(
             grow,
