@@ -28,7 +28,8 @@ usage: cargo xtask COMMAND
   plugins         build the sample plugins into plugins/*.wasm, and the one the tests need
   languages [--only python|js|c]
                   install the tools of the other languages, test their SDKs, build their handlers
-  api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI)
+  api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI), and
+                  with a client for Python made of it (openapi-python-client)
   tidy            the house rules alone
   bench store [OPTIONS]
                   measure the store beside a bare log, in an optimised build; --help shows the options
