@@ -35,6 +35,7 @@ mod space;
 mod stops;
 mod swap;
 mod syscalls;
+mod top;
 mod values;
 mod verbs;
 mod web;

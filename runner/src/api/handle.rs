@@ -5,6 +5,7 @@ mod batch;
 mod cron;
 mod dead;
 mod identity;
+mod metrics;
 mod plugin;
 mod queue;
 mod waiting;
@@ -84,7 +85,8 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::ActOnWorkers { act } => steer(ctx, act),
         Request::Reload => reload(ctx).await,
-        Request::Stats => stats(ctx).await,
+        Request::Metrics => metrics::text(ctx).await,
+        Request::Stats => Ok(Response::Stats(Box::new(stats(ctx).await?))),
     }
 }
 
@@ -241,7 +243,7 @@ async fn reload(ctx: &Ctx) -> Reply {
     settings.reload().await.map(Response::Reloaded)
 }
 
-async fn stats(ctx: &Ctx) -> Reply {
+async fn stats(ctx: &Ctx) -> Result<Stats, ApiError> {
     let store = ctx.store.stats().await?;
     let runner = ctx.running.as_ref().map(|running| {
         let catalog = running.catalog();
@@ -255,9 +257,9 @@ async fn stats(ctx: &Ctx) -> Reply {
             held: catalog.held.len(),
         }
     });
-    Ok(Response::Stats(Box::new(Stats {
+    Ok(Stats {
         version: ctx.version.into(),
         store,
         runner,
-    })))
+    })
 }

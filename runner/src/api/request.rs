@@ -229,6 +229,8 @@ pub enum Request {
     },
     /// Read the settings again.
     Reload,
+    /// What was counted and measured since the start.
+    Metrics,
     /// Everything at a glance.
     Stats,
 }

@@ -116,6 +116,8 @@ pub enum Response {
     ActedOnWorkers(Mode),
     /// What differs in the settings.
     Reloaded(Vec<Difference>),
+    /// The same as text for Prometheus, in the OpenMetrics format.
+    Metrics(String),
     /// Everything at a glance.
     Stats(Box<Stats>),
 }

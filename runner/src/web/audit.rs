@@ -122,6 +122,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::Plugins
         | Request::Plugin { .. }
         | Request::Workers
+        | Request::Metrics
         | Request::Stats => return None,
     })
 }
