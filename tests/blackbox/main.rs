@@ -36,6 +36,7 @@ mod stops;
 mod swap;
 mod syscalls;
 mod top;
+mod traces;
 mod values;
 mod verbs;
 mod web;

@@ -14,6 +14,7 @@ mod page;
 mod queue;
 mod read;
 mod reload;
+mod traces;
 mod value;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
@@ -30,6 +31,7 @@ pub use http::{Hidden, HttpSettings, Listen};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};
 pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
+pub use traces::TraceSettings;
 
 /// Every setting, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +66,8 @@ pub struct Config {
     pub secrets: BTreeMap<String, SecretSettings>,
     /// `[http]`.
     pub http: HttpSettings,
+    /// `[traces]`.
+    pub traces: TraceSettings,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -273,6 +277,7 @@ impl Default for Config {
             plugin: BTreeMap::new(),
             secrets: BTreeMap::new(),
             http: HttpSettings::default(),
+            traces: TraceSettings::default(),
             log: LogSettings {
                 format: LogFormat::Text,
                 level: "info".into(),

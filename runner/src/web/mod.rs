@@ -15,6 +15,7 @@ mod listen;
 mod openapi;
 mod pages;
 mod patient;
+mod post;
 mod problem;
 mod resources;
 mod role;
@@ -29,4 +30,5 @@ mod token;
 
 pub use client::{Client, ClientError, Url};
 pub use listen::{BindError, Handle, Options, Server};
+pub use post::Post;
 pub use token::{Guard, Role, TokenError, Tokens, check as check_token, read_token};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use sandhog_model::{JobId, NewJob, State};
+use sandhog_model::{JobId, NewJob, State, limits};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -11,6 +11,7 @@ use crate::{
     api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request},
     json::{new_job, shapes},
     store::{JobFilter, JobView},
+    traces,
     web::{
         answer::{Answer, Outcome},
         call::Call,
@@ -110,6 +111,7 @@ pub(super) const ROUTES: &[Route] = &[
 
 async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
     let mut job = read(&site, call.sound_body()?, "")?;
+    carry(&call, &mut job);
     if let Some(key) = &call.idempotency_key {
         if job
             .idempotency_key
@@ -151,7 +153,11 @@ async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
         )));
     }
     let jobs = many.jobs.iter().enumerate();
-    let jobs = jobs.map(|(number, raw)| read(&site, raw.get(), &format!(" `jobs[{number}]`")));
+    let jobs = jobs.map(|(number, raw)| {
+        let mut job = read(&site, raw.get(), &format!(" `jobs[{number}]`"))?;
+        carry(&call, &mut job);
+        Ok(job)
+    });
     let jobs = jobs.collect::<Result<Vec<NewJob>, Problem>>()?;
     let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
     let told = |answer: &Result<Enqueued, ApiError>| match answer {
@@ -171,6 +177,17 @@ fn read(site: &Site, text: &str, place: &str) -> Result<NewJob, Problem> {
     let now = site.ctx.clock.now().wall;
     new_job::parse(text, &NewJob::default(), now)
         .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
+}
+
+/// Have a job carry the trace of its request, unless it says one itself.
+fn carry(call: &Call, job: &mut NewJob) {
+    let says = job.headers.iter().any(|(key, _)| key == traces::HEADER);
+    // A job may have so many headers, and what it says itself comes first.
+    let has_room = !says && job.headers.len() < limits::HEADERS;
+    if let Some(context) = call.traceparent.as_ref().filter(|_| has_room) {
+        let header = (traces::HEADER.to_owned(), context.clone());
+        job.headers.push(header);
+    }
 }
 
 pub(super) fn nothing() -> Problem {
