@@ -2,6 +2,7 @@
 
 mod backup;
 mod batches;
+mod bulk;
 mod call_off;
 mod chains;
 mod cli;
@@ -10,6 +11,7 @@ mod compile;
 mod crash;
 mod cron;
 mod dead;
+mod dry_run;
 mod fixtures;
 mod format;
 mod happy;

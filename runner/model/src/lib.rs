@@ -31,6 +31,7 @@ mod seen;
 mod side;
 mod slot;
 pub mod time;
+mod weigh;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
 pub use batch::{BatchChange, BatchCount, BatchState, BatchWish, Callback, Tally};
@@ -53,3 +54,4 @@ pub use queue::{QueueLimits, QueueMode, QueueRule, QueueRules, Rate, Steering};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};
 pub use seen::Seen;
 pub use time::{Now, UnixMs};
+pub use weigh::Weighing;

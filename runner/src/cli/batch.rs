@@ -107,9 +107,17 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
                 batch: Some(id),
                 ..NewJob::default()
             };
-            let exit = bulk::enqueue(session, &checked, &file, &pattern)?;
+            let exit = match bulk::enqueue(session, &checked, &file, &pattern) {
+                Ok(exit @ Exit::Done) => exit,
+                Ok(exit) => {
+                    session.note(&left_open(id));
+                    return Ok(exit);
+                }
+                Err(fault) => return Err(fault.adding(&left_open(id))),
+            };
             if !keep_open {
-                one(session, BatchRequest::Seal { id })?;
+                let sealed = one(session, BatchRequest::Seal { id });
+                sealed.map_err(|fault| fault.adding(&left_open(id)))?;
             }
             Ok(exit)
         }
@@ -123,6 +131,14 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
             })
         }
     }
+}
+
+/// What is to be known of a batch that not all of its jobs went into.
+fn left_open(id: JobId) -> String {
+    format!(
+        "batch {id} is open: put in what is missing with `sandhog enqueue --bulk FILE --batch {id}` and seal it \
+         with `sandhog batch seal {id}`, or call it off with `sandhog batch cancel {id}`"
+    )
 }
 
 fn open(session: &mut Session<'_, '_>, new: New) -> Outcome<BatchRow> {

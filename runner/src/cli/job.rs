@@ -47,10 +47,19 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
             return bulk::run(session, which, &Verb::call_off(Asked::Kill, said));
         }
         JobCommand::Retry { which } => return bulk::run(session, which, &Verb::retry()),
-        JobCommand::Snooze { ids, span, until } => {
+        JobCommand::Snooze {
+            ids,
+            span,
+            until,
+            dry_run,
+        } => {
             let after = |span| wall().plus(when::millis(span));
             let due = until.or(span.map(after)).unwrap_or_else(wall);
-            return bulk::apply(session, &ids, &Verb::snooze(due), false);
+            let act = match dry_run {
+                true => bulk::weigh,
+                false => bulk::apply,
+            };
+            return act(session, &ids, &Verb::snooze(due), false);
         }
         JobCommand::Discard { which, said } => {
             return bulk::run(session, which, &Verb::discard(said));

@@ -26,7 +26,14 @@ fn object(one: &str) -> Result<Link, String> {
     let begin = UnixMs(0);
     let (job, said) =
         new_job::read(one, &NewJob::default(), begin).map_err(|why| why.to_string())?;
-    for field in ["at", "expires_at", "unique", "idempotency_key", "then"] {
+    for field in [
+        "at",
+        "expires_at",
+        "unique",
+        "idempotency_key",
+        "batch",
+        "then",
+    ] {
         if said.contains(&field) {
             return Err(format!("has `{field}`: leave it out here"));
         }

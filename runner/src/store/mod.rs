@@ -171,6 +171,10 @@ pub trait Inspect: Send + Sync + 'static {
     fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>>;
     /// The bytes of a dead letter, whether it can be read or not.
     fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>>;
+    /// What [`Store::amend`] would answer, each as if those before it had been carried out. Nothing changes.
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>>;
+    /// What [`Store::amend_dead`] would answer. Nothing changes.
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
     /// The store at a glance.
     fn stats(&self) -> Answer<'_, StoreStats>;
     /// Changes from now on.

@@ -329,6 +329,14 @@ impl Inspect for Observed {
         self.inner.raw_letter(name)
     }
 
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        self.inner.weigh(wishes)
+    }
+
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        self.inner.weigh_dead(letters, wish)
+    }
+
     fn stats(&self) -> Answer<'_, StoreStats> {
         self.inner.stats()
     }

@@ -118,8 +118,11 @@ fn answers_are_what_the_document_says() {
     let runs = desk.enqueue(json!({ "kind": "page", "payload_text": "é" }));
     desk.double.starts(runs);
     let waits = desk.enqueue(json!({ "kind": "page" }));
-    let many = json!({ "jobs": [{ "kind": "page" }, { "kind": "!" }] });
-    let _ = desk.ask("enqueueJobs", &[], "", many).unwrap();
+    let many = |kind: &str| json!({ "jobs": [{ "kind": "page" }, { "kind": kind }] });
+    let _ = desk.ask("enqueueJobs", &[], "", many("page")).unwrap();
+    let count = desk.double.count();
+    assert!(desk.ask("enqueueJobs", &[], "", many("!")).is_err());
+    assert_eq!(desk.double.count(), count);
     for id in [done, failed, runs, waits] {
         let id = id.text();
         let job = desk.get("getJob", &[&id], "");
@@ -199,7 +202,7 @@ fn answers_to_changes_of_a_job_are_what_the_document_says() {
         );
     }
     let gone = desk.ask("deleteJob", &[&again], "force=true", Value::Null);
-    assert_eq!(gone.unwrap()["state"], Value::Null);
+    assert_eq!(gone.unwrap()["state"], "deleted");
 }
 
 #[test]

@@ -47,10 +47,18 @@ pub(super) async fn raw(ctx: &Ctx, name: LetterName) -> Reply {
     raw.map(Response::RawLetter).ok_or_else(|| missing(name))
 }
 
-pub(super) async fn amend(ctx: &Ctx, letters: Vec<LetterRef>, wish: DeadWish) -> Reply {
+pub(super) async fn amend(
+    ctx: &Ctx,
+    letters: Vec<LetterRef>,
+    wish: DeadWish,
+    dry_run: bool,
+) -> Reply {
     few(letters.len(), "letters")?;
     let names: Vec<LetterName> = letters.iter().map(|letter| letter.name).collect();
-    let answers = ctx.store.amend_dead(letters, wish).await?;
+    let answers = match dry_run {
+        true => ctx.store.weigh_dead(letters, wish).await?,
+        false => ctx.store.amend_dead(letters, wish).await?,
+    };
     let answers = names.into_iter().zip(answers);
     Ok(Response::Amended(
         answers

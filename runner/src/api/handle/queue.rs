@@ -28,7 +28,9 @@ pub(super) async fn unique(ctx: &Ctx, page: PageRequest) -> Reply {
 }
 
 pub(super) async fn unlock(ctx: &Ctx, ids: Vec<JobId>) -> Reply {
-    let answers = amend::all(ctx, &ids, Amend::Unlock).await?.into_iter();
+    let answers = amend::all(ctx, &ids, false, Amend::Unlock)
+        .await?
+        .into_iter();
     let released = answers.map(|answer| answer.map(|changed| changed.is_new));
     Ok(Response::Unlocked(released.collect()))
 }

@@ -42,6 +42,7 @@ mod serve;
 mod spare;
 mod upkeep;
 mod views;
+mod weigh;
 mod wish;
 mod writer;
 

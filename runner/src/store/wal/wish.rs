@@ -122,6 +122,12 @@ pub(super) enum BatchAsk {
     },
 }
 
+/// Changes of which only is asked what they would come to.
+pub(super) enum WeighAsk {
+    Jobs(Vec<Amend>, Reply<Vec<Result<Changed, Rejected>>>),
+    Letters(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
+}
+
 /// One wish.
 pub(super) enum Wish {
     Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
@@ -148,6 +154,7 @@ pub(super) enum Wish {
     },
     OfQueues(QueueAsk),
     OfBatches(BatchAsk),
+    Weigh(WeighAsk),
     Stats(Reply<StoreStats>),
     Compact(Ask),
     Close(Reply<()>),

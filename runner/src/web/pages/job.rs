@@ -150,12 +150,17 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let fields = said(&site, &call)?;
     let id: JobId = call.path("id")?;
     let (ids, by, reason) = (vec![id], call.by(), None);
-    let amend = |act| Request::AmendJobs { ids: vec![id], act };
+    let amend = |act| Request::AmendJobs {
+        ids: vec![id],
+        act,
+        dry_run: false,
+    };
     let call_off = |how| Request::CallOff {
         ids,
         how,
         by: by.clone(),
         reason: None,
+        dry_run: false,
     };
     let request = match field(&fields, "do") {
         Some("retry") => amend(JobAct::Retry),
@@ -170,6 +175,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
                 name: LetterName::Job(id),
                 token: None,
             }],
+            dry_run: false,
         },
         _ => {
             return Err(Problem::malformed(

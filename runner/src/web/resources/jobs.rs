@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request},
+    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
     json::{new_job, shapes},
     store::{JobFilter, JobView},
     web::{
@@ -22,6 +22,8 @@ use crate::{
     },
 };
 
+/// Jobs that are not right and are told of.
+const TOLD: usize = 20;
 const STATES: [&str; State::ALL.len()] = {
     let mut names = [""; State::ALL.len()];
     let mut at = 0;
@@ -57,7 +59,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/jobs/bulk",
         "enqueueJobs",
-        "Enqueue many jobs. Each is answered for itself, in their order.",
+        "Enqueue many jobs. One that is not right in itself refuses them all before any is enqueued; a refusal for the sake of what is there, such as a duplicate or a full queue, stands in its place.",
         Gives::Json(&[200], "EnqueuedJobs"),
         run!(enqueue_many),
     )
@@ -129,10 +131,7 @@ async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
         true => StatusCode::OK,
         false => StatusCode::CREATED,
     };
-    Ok(Answer::Json(
-        status,
-        shapes::enqueued(answer.id, answer.existing),
-    ))
+    Ok(Answer::Json(status, shapes::enqueued(&answer)))
 }
 
 async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
@@ -150,20 +149,42 @@ async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
             "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
         )));
     }
-    let jobs = many.jobs.iter().enumerate();
-    let jobs = jobs.map(|(number, raw)| read(&site, raw.get(), &format!(" `jobs[{number}]`")));
-    let jobs = jobs.collect::<Result<Vec<NewJob>, Problem>>()?;
+    let jobs = all_right(&site, &many.jobs)?;
     let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
     let told = |answer: &Result<Enqueued, ApiError>| match answer {
-        Ok(job) => shapes::enqueued(job.id, job.existing),
-        Err(error) => refused(error),
+        Ok(job) => shapes::enqueued(job),
+        Err(error) => shapes::refused(error),
     };
     Answer::json(json!({ "jobs": answers.iter().map(told).collect::<Value>() }))
 }
 
-/// A part of an answer that was refused.
-pub(super) fn refused(error: &ApiError) -> Value {
-    json!({ "error": { "code": error.code.name(), "detail": error.text } })
+/// The jobs, when each is right in itself; else what is wrong with those that are not. Nothing was done then.
+fn all_right(site: &Site, jobs: &[&RawValue]) -> Result<Vec<NewJob>, Problem> {
+    let now = site.ctx.clock.now().wall;
+    let (mut right, mut wrong) = (Vec::with_capacity(jobs.len()), Vec::new());
+    for (number, raw) in jobs.iter().enumerate() {
+        let checked = read(site, raw.get(), &format!(" `jobs[{number}]`")).and_then(|job| {
+            let checked = check_job(job.clone(), now, site.ctx.payload_bytes);
+            checked.map(|()| job).map_err(|error| {
+                let why = format!("`jobs[{number}]`: {error}");
+                Problem::new(Code::from(error.code), why)
+            })
+        });
+        match checked {
+            Ok(job) => right.push(job),
+            Err(problem) => wrong.push(problem),
+        }
+    }
+    let Some(first) = wrong.first() else {
+        return Ok(right);
+    };
+    let told: Vec<&str> = wrong.iter().take(TOLD).map(|one| &*one.detail).collect();
+    let mut told = told.join("; ");
+    if wrong.len() > TOLD {
+        told += &format!("; and {} more", wrong.len() - TOLD);
+    }
+    told += ". Nothing was enqueued";
+    Err(Problem::new(first.code, told))
 }
 
 /// A job as JSON says it.

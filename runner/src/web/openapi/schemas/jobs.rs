@@ -19,12 +19,18 @@ pub(super) fn all() -> Named {
         ("dropped_lines", count("Lines left out: over `limits.log`.")),
     ]);
     let state = one_of(&State::ALL.map(State::name), "Where a job is in its life.");
+    let state_now = [&State::ALL.map(State::name)[..], &["deleted"]].concat();
+    let state_now = one_of(
+        &state_now,
+        "Where a job is in its life, or that it is gone.",
+    );
     vec![
         ("State", state),
         (
             "JobState",
-            object([("id", id("The job.")), ("state", or_null(name("State")))]),
+            object([("id", id("The job.")), ("state", name("StateNow"))]),
         ),
+        ("StateNow", state_now),
         ("JobRow", object(row())),
         ("JobPage", page("jobs", "JobRow")),
         ("Job", job()),
