@@ -38,6 +38,7 @@ mod swap;
 mod syscalls;
 mod values;
 mod verbs;
+mod waiting;
 mod web;
 mod webhook;
 mod workers;

@@ -17,6 +17,7 @@ mod decide;
 pub mod event;
 mod evolve;
 pub mod fact;
+mod hold;
 pub mod id;
 mod index;
 pub mod job;
@@ -42,6 +43,7 @@ pub use command::{
 };
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
+pub use hold::Hold;
 pub use id::{IdMint, JobId, Token};
 pub use job::{
     Bounds, Digest, Job, KindDefaults, Link, Named, NewJob, NewUnique, OnConflict, Output, Scope,

@@ -16,8 +16,9 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, ClaimRequest, IdMint, Job, JobId, KindDefaults, Ledger, Letter,
-    QueueLimits, QueueMode, QueueRules, Rejected, Settlement, State, Token, UnixMs, cron::CronWish,
+    Amend, BatchWish, Cancellation, ClaimRequest, Hold, IdMint, Job, JobId, KindDefaults, Ledger,
+    Letter, QueueLimits, QueueMode, QueueRules, Rejected, Settlement, State, Token, UnixMs,
+    cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast};
 
@@ -143,6 +144,7 @@ impl Inspect for Double {
             set: QueueLimits::default(),
             weight: 1,
             max_depth: None,
+            hold: None,
         });
         now(Ok(rows.collect()))
     }
@@ -191,6 +193,10 @@ impl Inspect for Double {
             token: Token(7),
             losses: view.losses,
         })))
+    }
+
+    fn hold(&self, _: JobId) -> Answer<'_, Option<Hold>> {
+        now(Ok(None))
     }
 
     fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
@@ -252,6 +258,7 @@ impl Store for Double {
                 failure: None,
                 children: Vec::new(),
                 losses: 0,
+                waiting_because: None,
             };
             inner.jobs.insert(id, view);
             Ok(id)

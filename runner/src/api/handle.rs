@@ -9,6 +9,7 @@ mod identity;
 mod plugin;
 mod queue;
 mod waiting;
+mod why;
 
 use sandhog_model::{Attempt, JobId, LogLine};
 
@@ -37,6 +38,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         Request::Job { id } => {
             let mut view = job(ctx, id).await?;
             keep_latest_logs(&mut view.attempts);
+            view.waiting_because = why::of_job(ctx, &view.row).await?;
             Ok(Response::Job(Box::new(view)))
         }
         Request::Jobs { filter, page } => {

@@ -49,6 +49,7 @@ impl Exit {
             ErrorCode::NoRunner | ErrorCode::Stopping => Self::NoRunner,
             ErrorCode::WrongState
             | ErrorCode::Duplicate
+            | ErrorCode::BatchClosed
             | ErrorCode::QueueFull
             | ErrorCode::Changed
             | ErrorCode::Full

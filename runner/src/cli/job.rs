@@ -163,6 +163,9 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
         ("enqueued", text::ago(job.enqueued_at, now)),
         ("payload", payload(&job.content_type, job.payload.len())),
     ];
+    if let Some(why) = &view.waiting_because {
+        fields.push(("waiting", format!("because {}", text::plain(why))));
+    }
     if let Some(progress) = progress {
         fields.push(("progress", steps(progress)));
     }

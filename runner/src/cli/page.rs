@@ -45,7 +45,7 @@ The verbs that change jobs give `{id, state}` for each, with the state `deleted`
 would ask, so that it counts what would be done, says what would be refused, and ends with the code that the verb would end with; it gives `{count, first}`.
 
 Alone (`job show`, `enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, expires,
-retry_for_ms, group, tags, batch, unique, idempotency_key, then, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
+retry_for_ms, group, tags, batch, unique, idempotency_key, then, attempts, losses, reason, waiting_because, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,

@@ -63,6 +63,7 @@ pub(crate) fn job(view: &JobView) -> Value {
     value["attempts"] = view.attempts.iter().map(attempt).collect();
     value["losses"] = view.losses.into();
     value["reason"] = view.reason.clone().into();
+    value["waiting_because"] = view.waiting_because.clone().into();
     value["cancel"] = view.cancel.as_ref().map(cancellation).into();
     value["children"] = view.children.iter().map(|id| id.text()).collect();
     if let Some(output) = &view.output {
@@ -347,6 +348,7 @@ pub(crate) fn no_queue(queue: &str) -> Value {
         set: QueueLimits::default(),
         weight: 1,
         max_depth: None,
+        hold: None,
     };
     self::queue(&row, None)
 }

@@ -178,8 +178,15 @@ pub(crate) fn back_with(ledger: &Ledger, id: JobId, now: Now) -> Option<Lock> {
     (counts && lock.scope.holds(waiting)).then_some(lock)
 }
 
-/// A unique job does not come back while another one has its key.
+/// A unique job does not come back while another one has its key, and none into a batch that was called off.
 fn requeued(ledger: &Ledger, id: JobId, now: Now, from_dead: bool) -> Result<Vec<Event>, Rejected> {
+    let batch = ledger.sides.of(id).side.and_then(|side| side.batch);
+    if let Some(batch) = batch
+        && let Some(state) = ledger.batch(batch)
+        && state.cancelled.is_some()
+    {
+        return Err(Rejected::BatchCancelled { id, batch });
+    }
     if let Some(lock) = back_with(ledger, id, now)
         && let Some(holder) = ledger.index.locks.holder(lock.key, now.wall, Some(id))
     {

@@ -137,10 +137,10 @@ impl Job {
     fn check_expiry(&self) -> Result<(), String> {
         match self.terms.expires {
             Some(expires) if expires <= self.due.max(self.enqueued_at) => Err(format!(
-                "it expires at {} ms since 1970, which is not after it is due ({}): it could never \
+                "it expires at {}, which is not after it is due ({}): it could never \
                  be begun",
-                expires.0,
-                self.due.max(self.enqueued_at).0
+                expires,
+                self.due.max(self.enqueued_at)
             )),
             Some(expires) if expires.since(self.due) > DUE_AHEAD_MS => {
                 Err("it expires more than 100 years after it is due: leave that out".into())

@@ -12,8 +12,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
-    Settlement, State, Token, cron::CronWish,
+    Amend, BatchWish, Cancellation, ClaimRequest, Hold, IdMint, Job, JobId, Letter, QueueRules,
+    Rejected, Settlement, State, Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -321,6 +321,10 @@ impl Inspect for Wal {
     fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
         let dead = self.dead.clone();
         Box::pin(on_blocking_thread(move || dead.raw(name)))
+    }
+
+    fn hold(&self, id: JobId) -> Answer<'_, Option<Hold>> {
+        Box::pin(self.ask(move |reply| Wish::OfQueues(QueueAsk::Hold(id, reply))))
     }
 
     fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Job, JobId, Letter,
+    Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Hold, Job, JobId, Letter,
     QueueRules, RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
 };
 use tokio::sync::oneshot;
@@ -102,6 +102,7 @@ pub(super) enum CronAsk {
 /// What is asked of queues, and of unique jobs.
 pub(super) enum QueueAsk {
     All(Reply<Vec<QueueRow>>),
+    Hold(JobId, Reply<Option<Hold>>),
     Steer(Steer, Reply<()>),
     Govern(Arc<QueueRules>, Reply<()>),
     Unique {

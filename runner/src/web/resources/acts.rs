@@ -26,6 +26,7 @@ const MAY: &[Code] = &[
     Code::WrongState,
     Code::Invalid,
     Code::Duplicate,
+    Code::BatchClosed,
     Code::Full,
     Code::Poisoned,
     Code::Stopping,

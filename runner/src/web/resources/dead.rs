@@ -34,6 +34,7 @@ const CHANGE_MAY: &[Code] = &[
     Code::WrongState,
     Code::Damaged,
     Code::Duplicate,
+    Code::BatchClosed,
     Code::Invalid,
     Code::Full,
     Code::Poisoned,

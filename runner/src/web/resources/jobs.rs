@@ -38,6 +38,8 @@ pub(super) const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
 const ENQUEUE_MAY: &[Code] = &[
     Code::Invalid,
     Code::Duplicate,
+    Code::BatchClosed,
+    Code::NotFound,
     Code::QueueFull,
     Code::Full,
     Code::Poisoned,

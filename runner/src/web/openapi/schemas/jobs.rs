@@ -210,6 +210,10 @@ fn job() -> Value {
             or_null(text("The handler's reason, once discarded.")),
         ),
         (
+            "waiting_because",
+            or_null(text("Why it waits, when it does.")),
+        ),
+        (
             "cancel",
             or_null(object([
                 ("how", text("`cancel` or `kill`.")),
