@@ -18,6 +18,7 @@ mod happy;
 mod hostile;
 mod keys;
 mod languages;
+mod messages;
 mod metrics;
 mod offline;
 mod owner;

@@ -16,7 +16,7 @@ use super::{
     signals::{StopSignals, Told},
 };
 use super::{
-    settings::{Operator, book},
+    settings::{Operator, book, tell_strays},
     wal_options,
 };
 use crate::{
@@ -94,6 +94,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     };
     let in_force = Arc::clone(&followers.in_force);
     let engine = start_engine(config, &store, &followers).await?;
+    tell_strays(config, &*store).await;
 
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();

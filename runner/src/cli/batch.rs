@@ -282,18 +282,34 @@ fn say(session: &mut Session<'_, '_>, row: &BatchRow) -> Outcome<Exit> {
         ("on complete", &state.complete),
     ] {
         if let Some(callback) = callback {
-            fields.push((name, follows(callback)));
+            fields.push((name, follows(row, callback, name == "on success")));
         }
     }
     session.say(&text::fields(&fields))?;
     Ok(Exit::Done)
 }
 
-fn follows(callback: &Callback) -> String {
-    let (kind, id) = (&callback.link.kind, callback.id);
-    match callback.fired_at {
-        Some(at) => format!("{kind}, job {id}, enqueued {}", text::ago(at, wall())),
-        None => format!("{kind}, will be job {id}"),
+fn follows(row: &BatchRow, callback: &Callback, on_success: bool) -> String {
+    let (kind, id, ended) = (&callback.link.kind, callback.id, row.count.ended);
+    if let Some(at) = callback.fired_at {
+        return format!("{kind}, job {id}, enqueued {}", text::ago(at, wall()));
+    }
+    match ended.failed() {
+        _ if !on_success => format!("{kind}, will be job {id}"),
+        _ if row.state.cancelled.is_some() => {
+            format!("{kind}, will not follow: the batch was called off")
+        }
+        0 => format!("{kind}, will be job {id}"),
+        _ if ended.deleted > 0 => {
+            let jobs = text::count(ended.deleted, "job");
+            format!("{kind}, will not follow: {jobs} deleted before the end")
+        }
+        1 => format!("{kind}, will not follow unless 1 job that did not complete is run again"),
+        failed => {
+            format!(
+                "{kind}, will not follow unless {failed} jobs that did not complete are run again"
+            )
+        }
     }
 }
 

@@ -155,10 +155,7 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
             "state",
             format!("{}, {}", row.state, text::ago(row.at, now)),
         ),
-        (
-            "attempt",
-            format!("{} of {}", row.attempt, row.max_attempts),
-        ),
+        ("attempt", tries(row.attempt, row.max_attempts, view.losses)),
         ("priority", row.priority.to_string()),
         ("enqueued", text::ago(job.enqueued_at, now)),
         ("payload", payload(&job.content_type, job.payload.len())),
@@ -195,12 +192,19 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     for child in &view.children {
         fields.push(("child", child.text()));
     }
-    if view.losses > 0 {
-        fields.push(("lost", format!("{} times with its runner", view.losses)));
-    }
     let mut shown = text::fields(&fields);
     history(&mut shown, &view.attempts);
     shown
+}
+
+/// Attempts, and those that ended with their runner, which use up none.
+pub(super) fn tries(attempt: u32, most: u32, losses: u32) -> String {
+    let used = format!("{attempt} of {most}");
+    match losses {
+        0 => used,
+        1 => format!("{used}, and 1 lost with its runner"),
+        _ => format!("{used}, and {losses} lost with their runner"),
+    }
 }
 
 /// What few jobs say.
@@ -256,6 +260,16 @@ fn payload(content_type: &str, bytes: usize) -> String {
 pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
     let now = wall();
     for attempt in attempts {
+        if attempt.digest.is_empty() {
+            // It never began, or nobody saw its end.
+            let ended = text::ago(attempt.ended_at, now);
+            let _ = writeln!(shown, "\nattempt {} ended {ended}", attempt.number);
+            attempt
+                .failure
+                .iter()
+                .for_each(|failure| failed(shown, failure));
+            continue;
+        }
         let verdict = if attempt.failure.is_some() {
             "failed"
         } else {

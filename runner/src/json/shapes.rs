@@ -156,13 +156,18 @@ pub(crate) fn attempt(attempt: &Attempt) -> Value {
         "ended_at": rfc3339(attempt.ended_at),
         "duration_us": attempt.duration_us,
         "cpu_us": attempt.cpu_us,
-        "plugin": attempt.plugin,
-        "digest": attempt.digest,
+        "plugin": said(&attempt.plugin),
+        "digest": said(&attempt.digest),
         "peak_memory": attempt.peak_memory,
         "failure": attempt.failure.as_ref().map(failure),
         "logs": attempt.logs.iter().map(log_line).collect::<Value>(),
         "dropped_lines": attempt.dropped_lines,
     })
+}
+
+/// A text that says something; null for one that an attempt which nobody saw the end of does not have.
+fn said(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// One log line. Fields keep their order and may repeat, so they are pairs.

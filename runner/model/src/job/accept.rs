@@ -8,14 +8,12 @@ use crate::{
     command::Rejected,
     id::JobId,
     limits::{
-        BACKOFF_MS, CONTENT_TYPE_BYTES, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES,
-        PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
+        BACKOFF_MS, CONTENT_TYPE_BYTES, DEFAULT_QUEUE, DUE_AHEAD_MS, HEADER_BYTES, HEADERS,
+        NAME_BYTES, PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
     },
     time::UnixMs,
 };
 
-/// The queue of a job that names none.
-const DEFAULT_QUEUE: &str = "default";
 /// The media type of a payload that has none.
 const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
 

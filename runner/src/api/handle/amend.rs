@@ -2,7 +2,7 @@
 
 use sandhog_model::{Amend, Asked, Cancellation, JobId, Rejected};
 
-use super::{ROWS, invalid, no_job};
+use super::{ROWS, enqueue, invalid, no_job};
 use crate::{
     api::{ApiError, Ctx, JobAct, Reply, Response},
     store::Changed,
@@ -21,8 +21,30 @@ pub(super) async fn all(
         true => ctx.store.weigh(wishes).await?,
         false => ctx.store.amend(wishes).await?,
     };
-    let told = answers.into_iter();
-    Ok(told.map(|answer| answer.map_err(refused)).collect())
+    let mut told = Vec::with_capacity(answers.len());
+    for (id, answer) in ids.iter().zip(answers) {
+        told.push(match answer {
+            Ok(changed) => Ok(changed),
+            Err(rejected) => Err(refused_by_key(ctx, *id, rejected).await?),
+        });
+    }
+    Ok(told)
+}
+
+/// A refusal of a change of a job, with the name of its key when that is the reason.
+pub(super) async fn refused_by_key(
+    ctx: &Ctx,
+    id: JobId,
+    rejected: Rejected,
+) -> Result<ApiError, ApiError> {
+    let Rejected::Duplicate { .. } = rejected else {
+        return Ok(refused(rejected));
+    };
+    let job = ctx.store.job(id).await?.map(|view| view.job);
+    let says = job
+        .and_then(|job| job.terms.unique)
+        .map(|unique| unique.says);
+    Ok(enqueue::refused(rejected, says.as_deref()))
 }
 
 fn few(ids: &[JobId]) -> Result<(), ApiError> {

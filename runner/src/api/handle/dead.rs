@@ -59,12 +59,16 @@ pub(super) async fn amend(
         true => ctx.store.weigh_dead(letters, wish).await?,
         false => ctx.store.amend_dead(letters, wish).await?,
     };
-    let answers = names.into_iter().zip(answers);
-    Ok(Response::Amended(
-        answers
-            .map(|(name, answer)| amended(name, answer))
-            .collect(),
-    ))
+    let mut told = Vec::with_capacity(names.len());
+    for (name, answer) in names.into_iter().zip(answers) {
+        told.push(match (name, answer) {
+            (LetterName::Job(id), Amended::Refused(rejected)) => {
+                Err(super::amend::refused_by_key(ctx, id, rejected).await?)
+            }
+            (name, answer) => amended(name, answer),
+        });
+    }
+    Ok(Response::Amended(told))
 }
 
 fn amended(name: LetterName, answer: Amended) -> Result<LetterName, ApiError> {

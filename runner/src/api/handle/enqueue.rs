@@ -1,9 +1,9 @@
 //! Taking jobs in.
 
-use sandhog_model::{Job, JobId, KindDefaults, NewJob, Rejected, UnixMs, job::Bounds};
+use sandhog_model::{Job, JobId, KindDefaults, NewJob, Rejected, Sameness, UnixMs, job::Bounds};
 
 use super::{identity, invalid, job};
-use crate::api::{ApiError, Ctx, Enqueued, JOBS_PER_ENQUEUE, Joined, Reply, Response};
+use crate::api::{ApiError, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Joined, Reply, Response};
 
 /// What is wrong with a job in itself, whatever there is beside it.
 ///
@@ -48,7 +48,8 @@ pub(super) async fn all(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
         let id = ctx.store.mint();
         match accepted(job, id, wall, &defaults, ctx.payload_bytes) {
             Ok(job) => {
-                places.push((answers.len(), job.terms.batch));
+                let says = job.terms.unique.as_ref().map(|unique| unique.says.clone());
+                places.push((answers.len(), job.terms.batch, says));
                 answers.push(Ok(new(id, job.terms.batch)));
                 taken.push(job);
             }
@@ -57,7 +58,7 @@ pub(super) async fn all(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
     }
     if !taken.is_empty() {
         let stored = ctx.store.enqueue(taken).await?;
-        for ((place, batch), answer) in places.into_iter().zip(stored) {
+        for ((place, batch, says), answer) in places.into_iter().zip(stored) {
             answers[place] = match answer {
                 Ok(id) => Ok(new(id, batch)),
                 Err(Rejected::Duplicate {
@@ -65,7 +66,7 @@ pub(super) async fn all(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
                     is_kept: true,
                     ..
                 }) => existing(ctx, holder, batch).await,
-                Err(rejected) => Err(rejected.into()),
+                Err(rejected) => Err(refused(rejected, says.as_deref())),
             };
         }
     }
@@ -98,4 +99,24 @@ async fn existing(ctx: &Ctx, id: JobId, wished: Option<JobId>) -> Result<Enqueue
         existing: true,
         batch,
     })
+}
+
+/// A refusal, with the name of the key that stands in the way.
+pub(super) fn refused(rejected: Rejected, says: Option<&str>) -> ApiError {
+    match (&rejected, says) {
+        (
+            Rejected::Duplicate {
+                holder,
+                sameness: Sameness::Unique,
+                ..
+            },
+            Some(says),
+        ) => {
+            let why = format!(
+                "job {holder} has the same unique key ({says}): `sandhog unique ls` shows it"
+            );
+            ApiError::new(ErrorCode::Duplicate, why)
+        }
+        _ => rejected.into(),
+    }
 }

@@ -82,6 +82,7 @@ fn facts(call: &Call, view: &JobView) -> Markup {
         dl {
             dt { "State" } dd { (frame::state(row.state)) " " (frame::at(row.at)) }
             dt { "Attempt" } dd { (row.attempt) " of " (row.max_attempts) @if view.losses > 0 { ", lost " (view.losses) " times with its runner" } }
+            @if let Some(why) = &view.waiting_because { dt { "Waits" } dd { "because " (why) } }
             dt { "Queue" } dd { a href={ (call.prefix) "/jobs?queue=" (row.queue) } { (row.queue) } ", priority " (row.priority) }
             dt { "Enqueued" } dd { (frame::at(job.enqueued_at)) ", due " (frame::at(job.due)) }
             @if let Some(parent) = row.parent { dt { "Parent" } dd { a href={ (call.prefix) "/jobs/" (parent) } { code { (parent) } } } }

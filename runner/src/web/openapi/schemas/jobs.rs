@@ -259,7 +259,10 @@ fn attempt() -> Value {
             or_null(count("Its processor time in microseconds.")),
         ),
         ("plugin", or_null(text("The plugin it ran on."))),
-        ("digest", text("SHA-256 of the component it ran on.")),
+        (
+            "digest",
+            or_null(text("SHA-256 of the component it ran on.")),
+        ),
         (
             "peak_memory",
             or_null(count("Most memory it had, in bytes.")),
