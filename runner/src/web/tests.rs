@@ -206,6 +206,25 @@ fn answers_to_changes_of_a_job_are_what_the_document_says() {
 }
 
 #[test]
+fn answers_about_batches_are_what_the_document_says() {
+    let desk = Desk::new();
+    let new = json!({ "name": "n", "on_success": "page", "on_complete": { "kind": "page", "payload": 1 } });
+    let opened = desk.ask("openBatch", &[], "", new).unwrap();
+    let id = opened["id"].as_str().unwrap();
+    let _ = desk.get("getBatch", &[id], "");
+    let jobs = json!({ "jobs": [{ "kind": "page" }] });
+    let _ = desk.ask("enqueueIntoBatch", &[id], "", jobs).unwrap();
+    for (name, body) in [
+        ("sealBatch", Value::Null),
+        ("cancelBatch", json!({ "reason": "r" })),
+    ] {
+        // Without jobs one that was sealed has ended.
+        let _ = desk.ask(name, &[id], "", body);
+    }
+    let _ = desk.get("listBatches", &[], "");
+}
+
+#[test]
 fn answers_about_the_dead_schedules_and_plugins_are_what_the_document_says() {
     let desk = Desk::new();
     let ids: Vec<JobId> = (0..4)

@@ -113,7 +113,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
-    let mut job = read(&site, call.sound_body()?, "")?;
+    let mut job = read(&site, call.sound_body()?, "", &NewJob::default())?;
     if let Some(key) = &call.idempotency_key {
         if job
             .idempotency_key
@@ -137,6 +137,11 @@ async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
 }
 
 async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
+    many_like(&site, &call, &NewJob::default()).await
+}
+
+/// Enqueue the jobs of a body. What they leave out is as in `pattern`.
+pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Outcome {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Many<'a> {
@@ -151,7 +156,7 @@ async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
             "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
         )));
     }
-    let jobs = all_right(&site, &many.jobs)?;
+    let jobs = all_right(site, &many.jobs, pattern)?;
     let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
     let told = |answer: &Result<Enqueued, ApiError>| match answer {
         Ok(job) => shapes::enqueued(job),
@@ -161,17 +166,18 @@ async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
 }
 
 /// The jobs, when each is right in itself; else what is wrong with those that are not. Nothing was done then.
-fn all_right(site: &Site, jobs: &[&RawValue]) -> Result<Vec<NewJob>, Problem> {
+fn all_right(site: &Site, jobs: &[&RawValue], pattern: &NewJob) -> Result<Vec<NewJob>, Problem> {
     let now = site.ctx.clock.now().wall;
     let (mut right, mut wrong) = (Vec::with_capacity(jobs.len()), Vec::new());
     for (number, raw) in jobs.iter().enumerate() {
-        let checked = read(site, raw.get(), &format!(" `jobs[{number}]`")).and_then(|job| {
-            let checked = check_job(job.clone(), now, site.ctx.payload_bytes);
-            checked.map(|()| job).map_err(|error| {
-                let why = format!("`jobs[{number}]`: {error}");
-                Problem::new(Code::from(error.code), why)
-            })
-        });
+        let checked =
+            read(site, raw.get(), &format!(" `jobs[{number}]`"), pattern).and_then(|job| {
+                let checked = check_job(job.clone(), now, site.ctx.payload_bytes);
+                checked.map(|()| job).map_err(|error| {
+                    let why = format!("`jobs[{number}]`: {error}");
+                    Problem::new(Code::from(error.code), why)
+                })
+            });
         match checked {
             Ok(job) => right.push(job),
             Err(problem) => wrong.push(problem),
@@ -190,9 +196,9 @@ fn all_right(site: &Site, jobs: &[&RawValue]) -> Result<Vec<NewJob>, Problem> {
 }
 
 /// A job as JSON says it.
-fn read(site: &Site, text: &str, place: &str) -> Result<NewJob, Problem> {
+fn read(site: &Site, text: &str, place: &str, pattern: &NewJob) -> Result<NewJob, Problem> {
     let now = site.ctx.clock.now().wall;
-    new_job::parse(text, &NewJob::default(), now)
+    new_job::parse(text, pattern, now)
         .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
 }
 
