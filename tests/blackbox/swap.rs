@@ -78,7 +78,7 @@ fn t36_replaced_again_and_again_while_jobs_run() {
         let ids = home
             .run(&["enqueue", "work", "--bulk", bulk, "-o", "json"])
             .exits(0);
-        jobs.extend(ids.rows());
+        jobs.extend(ids.rows().iter().map(|row| row["id"].clone()));
         replace(&home, number);
         digests.insert(served(&home, number));
         if number == replacements / 4 {

@@ -105,6 +105,8 @@ pub struct Retention {
     pub ended_before: UnixMs,
     /// At most so many are kept, the latest.
     pub keep: usize,
+    /// Those that ended from then until now are kept all the same: someone may wait for their results.
+    pub spared_from: UnixMs,
     /// At most so many are forgotten at once, the oldest first.
     pub max: usize,
 }
@@ -234,6 +236,13 @@ pub enum Rejected {
         /// Whether it was called off.
         is_cancelled: bool,
     },
+    /// What comes back into a batch that was called off is called off too.
+    BatchCancelled {
+        /// The job.
+        id: JobId,
+        /// Its batch.
+        batch: JobId,
+    },
     /// A schedule is done with this slot already.
     SlotDone {
         /// The schedule.
@@ -296,6 +305,11 @@ impl fmt::Display for Rejected {
             Self::BatchClosed { batch, .. } => write!(
                 f,
                 "batch {batch} is sealed: only its own jobs can add jobs to it"
+            ),
+            Self::BatchCancelled { id, batch } => write!(
+                f,
+                "job {id} is in batch {batch}, which was called off: what comes back into it is called off at \
+                 once; enqueue the job anew, without the batch"
             ),
             Self::SlotDone { name, slot } => {
                 write!(f, "schedule {name:?} is done with its slot at {slot}")

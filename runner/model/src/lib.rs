@@ -17,6 +17,7 @@ mod decide;
 pub mod event;
 mod evolve;
 pub mod fact;
+mod hold;
 pub mod id;
 mod index;
 pub mod job;
@@ -31,6 +32,7 @@ mod seen;
 mod side;
 mod slot;
 pub mod time;
+mod weigh;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
 pub use batch::{BatchChange, BatchCount, BatchState, BatchWish, Callback, Tally};
@@ -41,6 +43,7 @@ pub use command::{
 };
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
+pub use hold::Hold;
 pub use id::{IdMint, JobId, Token};
 pub use job::{
     Bounds, Digest, Job, KindDefaults, Link, Named, NewJob, NewUnique, OnConflict, Output, Scope,
@@ -53,3 +56,4 @@ pub use queue::{QueueLimits, QueueMode, QueueRule, QueueRules, Rate, Steering};
 pub use retry::{Backoff, NotABackoff, RetryPolicy};
 pub use seen::Seen;
 pub use time::{Now, UnixMs};
+pub use weigh::Weighing;

@@ -53,3 +53,5 @@ pub const BODY_BYTES: usize = 16 << 20;
 /// Largest total of a result and of the jobs enqueued with it, in bytes. They share one record; what
 /// is left of [`BODY_BYTES`] is for the attempt's history.
 pub const RESULT_AND_JOBS_BYTES: usize = 12 << 20;
+/// The queue of a job that nobody names one for.
+pub const DEFAULT_QUEUE: &str = "default";

@@ -4,6 +4,7 @@ mod batches;
 mod crons;
 mod dead;
 mod desk;
+mod ends;
 mod engine;
 mod list;
 
@@ -15,11 +16,13 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Attempt, BatchWish, Cancellation, ClaimRequest, Failure, FailureKind, IdMint, Job,
-    JobId, KindDefaults, Ledger, Letter, LogLevel, LogLine, LogSource, Output, QueueLimits,
-    QueueMode, QueueRules, Rejected, Settlement, State, Token, TrapKind, UnixMs, cron::CronWish,
+    Amend, BatchWish, Cancellation, ClaimRequest, Hold, IdMint, Job, JobId, KindDefaults, Ledger,
+    Letter, QueueLimits, QueueMode, QueueRules, Rejected, Settlement, State, Token, UnixMs,
+    cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast};
+
+pub(crate) use ends::trapped;
 
 use self::{
     dead::broken_row,
@@ -44,7 +47,7 @@ pub(crate) struct Double {
     changes: broadcast::Sender<JobChange>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Inner {
     mint: IdMint,
     jobs: BTreeMap<JobId, JobView>,
@@ -52,38 +55,6 @@ struct Inner {
     broken: Option<(u64, Vec<u8>)>,
     /// Knows the schedules and the batches alone.
     crons: Ledger,
-}
-
-/// A failed attempt as a trap leaves it, with text that must not reach a terminal as it is.
-pub(crate) fn trapped() -> Attempt {
-    let mut failure = Failure::new(
-        FailureKind::Trap(TrapKind::Unreachable),
-        "unreachable",
-        "the handler panicked: \u{1b}[31mred\u{7}",
-    )
-    .with_hint("see the backtrace");
-    failure.panic = Some("boom at src/lib.rs:7".into());
-    failure.backtrace = vec!["page::handle".into()];
-    Attempt {
-        number: 1,
-        token: Token(7),
-        started_at: UnixMs(1_790_000_000_000),
-        ended_at: UnixMs(1_790_000_001_500),
-        duration_us: 1_500_000,
-        digest: "ab".repeat(32),
-        plugin: "page".into(),
-        peak_memory: 3 << 20,
-        failure: Some(failure),
-        logs: vec![LogLine {
-            at_ms: 12,
-            source: LogSource::Log,
-            level: LogLevel::Warn,
-            text: "careful\u{1b}]0;title\u{7}".into(),
-            fields: vec![("row".into(), "3".into())],
-        }],
-        dropped_lines: 2,
-        cpu_us: 1_200_000,
-    }
 }
 
 impl Double {
@@ -124,39 +95,6 @@ impl Double {
 
     pub(crate) fn count(&self) -> usize {
         self.inner.lock().unwrap().jobs.len()
-    }
-
-    /// The job's first attempt runs.
-    pub(crate) fn starts(&self, id: JobId) {
-        self.ends(id, State::Running, |view| view.row.attempt = 1);
-    }
-
-    /// An attempt fails that logged nothing.
-    pub(crate) fn fails_quietly(&self, id: JobId) {
-        self.ends(id, State::Retryable, |view| {
-            let mut attempt = trapped();
-            attempt.logs.clear();
-            attempt.dropped_lines = 0;
-            view.attempts.push(attempt);
-        });
-    }
-
-    pub(crate) fn completes(&self, id: JobId, content_type: &str, payload: &[u8]) {
-        self.ends(id, State::Completed, |view| {
-            view.output = Some(Output {
-                content_type: content_type.into(),
-                payload: payload.into(),
-            });
-        });
-    }
-
-    fn ends(&self, id: JobId, state: State, change: impl FnOnce(&mut JobView)) {
-        let mut inner = self.inner.lock().unwrap();
-        let view = inner.jobs.get_mut(&id).unwrap();
-        view.row.state = state;
-        change(view);
-        drop(inner);
-        let _ = self.changes.send(JobChange { id, state });
     }
 
     fn rows(&self, keep: impl Fn(&JobView) -> bool) -> Vec<JobView> {
@@ -206,6 +144,7 @@ impl Inspect for Double {
             set: QueueLimits::default(),
             weight: 1,
             max_depth: None,
+            hold: None,
         });
         now(Ok(rows.collect()))
     }
@@ -254,6 +193,19 @@ impl Inspect for Double {
             token: Token(7),
             losses: view.losses,
         })))
+    }
+
+    fn hold(&self, _: JobId) -> Answer<'_, Option<Hold>> {
+        now(Ok(None))
+    }
+
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        let answers = self.undone(|| wishes.into_iter().map(|wish| self.change(wish)).collect());
+        now(Ok(answers))
+    }
+
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        now(Ok(self.undone(|| self.changed_dead(letters, wish))))
     }
 
     fn stats(&self) -> Answer<'_, StoreStats> {
@@ -306,6 +258,7 @@ impl Store for Double {
                 failure: None,
                 children: Vec::new(),
                 losses: 0,
+                waiting_because: None,
             };
             inner.jobs.insert(id, view);
             Ok(id)

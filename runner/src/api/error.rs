@@ -27,6 +27,8 @@ pub enum ErrorCode {
     WrongState,
     /// A job with the same unique key stands in its way.
     Duplicate,
+    /// A batch was sealed or called off and takes nothing in.
+    BatchClosed,
     /// As many jobs wait in the queue as may, or it takes nothing in.
     QueueFull,
     /// It is not what was meant any more; nothing changed.
@@ -62,6 +64,7 @@ impl ErrorCode {
             Self::Invalid => "invalid",
             Self::WrongState => "wrong-state",
             Self::Duplicate => "duplicate",
+            Self::BatchClosed => "batch-closed",
             Self::QueueFull => "queue-full",
             Self::Changed => "changed",
             Self::NoRunner => "no-runner",
@@ -94,9 +97,10 @@ impl From<Rejected> for ApiError {
             Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => {
                 ErrorCode::NotFound
             }
-            Rejected::WrongState { .. }
-            | Rejected::SlotDone { .. }
-            | Rejected::BatchClosed { .. } => ErrorCode::WrongState,
+            Rejected::WrongState { .. } | Rejected::SlotDone { .. } => ErrorCode::WrongState,
+            Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => {
+                ErrorCode::BatchClosed
+            }
             Rejected::IdTaken(_) | Rejected::Invalid(_) => ErrorCode::Invalid,
             Rejected::Duplicate { .. } => ErrorCode::Duplicate,
             Rejected::QueueFull { .. } | Rejected::QueueDraining { .. } => ErrorCode::QueueFull,

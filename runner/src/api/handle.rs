@@ -4,17 +4,21 @@ mod amend;
 mod batch;
 mod cron;
 mod dead;
+mod enqueue;
 mod identity;
 mod metrics;
 mod plugin;
 mod queue;
 mod waiting;
+mod why;
 
-use sandhog_model::{Attempt, JobId, LogLine, NewJob, Rejected, job::Bounds};
+use sandhog_model::{Attempt, JobId, LogLine};
+
+pub use enqueue::check_job;
 
 use super::{
-    ApiError, AttemptLogs, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Plugins, Pong, Reply,
-    Request, Response, RunnerStats, Stats, WorkersAct,
+    ApiError, AttemptLogs, Ctx, ErrorCode, Plugins, Pong, Reply, Request, Response, RunnerStats,
+    Stats, WorkersAct,
 };
 use crate::{
     engine::Mode,
@@ -31,10 +35,11 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             version: ctx.version.into(),
             pid: std::process::id(),
         })),
-        Request::Enqueue { jobs } => enqueue(ctx, jobs).await,
+        Request::Enqueue { jobs } => enqueue::all(ctx, jobs).await,
         Request::Job { id } => {
             let mut view = job(ctx, id).await?;
             keep_latest_logs(&mut view.attempts);
+            view.waiting_because = why::of_job(ctx, &view.row).await?;
             Ok(Response::Job(Box::new(view)))
         }
         Request::Jobs { filter, page } => {
@@ -43,13 +48,14 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::Logs { id, attempt } => logs(ctx, id, attempt).await.map(Response::Logs),
         Request::Retry { id } => amend::retry(ctx, id).await,
-        Request::AmendJobs { ids, act } => amend::jobs(ctx, ids, act).await,
+        Request::AmendJobs { ids, act, dry_run } => amend::jobs(ctx, ids, act, dry_run).await,
         Request::CallOff {
             ids,
             how,
             by,
             reason,
-        } => amend::call_off(ctx, ids, (how, by, reason)).await,
+            dry_run,
+        } => amend::call_off(ctx, ids, (how, by, reason), dry_run).await,
         Request::Wait { id, timeout_ms } => waiting::wait(ctx, id, timeout_ms)
             .await
             .map(|waited| Response::Waited(Box::new(waited))),
@@ -64,8 +70,12 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         Request::CountDead { filter, cursor } => dead::count(ctx, filter, cursor).await,
         Request::Letter { id, logs } => dead::letter(ctx, id, logs).await,
         Request::RawLetter { name } => dead::raw(ctx, name).await,
-        Request::Requeue { letters } => dead::amend(ctx, letters, DeadWish::Requeue).await,
-        Request::Delete { letters } => dead::amend(ctx, letters, DeadWish::Delete).await,
+        Request::Requeue { letters, dry_run } => {
+            dead::amend(ctx, letters, DeadWish::Requeue, dry_run).await
+        }
+        Request::Delete { letters, dry_run } => {
+            dead::amend(ctx, letters, DeadWish::Delete, dry_run).await
+        }
         Request::ImportDead { letters, dry_run } => dead::import(ctx, letters, dry_run).await,
         Request::PurgeDead { bounds, dry_run } => {
             let purged = ctx.store.purge_dead(bounds, dry_run).await?;
@@ -125,70 +135,6 @@ fn keep_latest_logs(attempts: &mut [Attempt]) {
             attempt.logs = Vec::new();
         }
     }
-}
-
-async fn enqueue(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
-    if jobs.len() > JOBS_PER_ENQUEUE {
-        return Err(invalid(format!(
-            "{} jobs in one request: allowed are {JOBS_PER_ENQUEUE}",
-            jobs.len()
-        )));
-    }
-    let wall = ctx.clock.now().wall;
-    let bounds = Bounds {
-        payload_bytes: ctx.payload_bytes,
-    };
-    let mut answers: Vec<Result<Enqueued, ApiError>> = Vec::with_capacity(jobs.len());
-    let mut accepted = Vec::new();
-    let mut places = Vec::new();
-    for mut job in jobs {
-        if job.payload.len() > ctx.payload_bytes {
-            answers.push(Err(invalid(format!(
-                "a payload of {} bytes: allowed are {} (`limits.payload`)",
-                job.payload.len(),
-                ctx.payload_bytes
-            ))));
-            continue;
-        }
-        let defaults = (ctx.defaults)(&job.kind);
-        let id = ctx.store.mint();
-        let (unique, key) = (job.unique.take(), job.idempotency_key.take());
-        let job = job.accept_within(id, wall, &defaults, bounds);
-        let named = job.map_err(ApiError::from).and_then(|mut job| {
-            let named = identity::name(&mut job, unique, key);
-            named.map(|()| job).map_err(invalid)
-        });
-        match named {
-            Ok(job) => {
-                places.push(answers.len());
-                let existing = false;
-                answers.push(Ok(Enqueued { id, existing }));
-                accepted.push(job);
-            }
-            Err(refused) => answers.push(Err(refused)),
-        }
-    }
-    if !accepted.is_empty() {
-        let stored = ctx.store.enqueue(accepted).await?;
-        for (place, answer) in places.into_iter().zip(stored) {
-            answers[place] = match answer {
-                Ok(id) => Ok(Enqueued {
-                    id,
-                    existing: false,
-                }),
-                Err(Rejected::Duplicate {
-                    holder,
-                    is_kept: true,
-                    ..
-                }) => Ok(Enqueued {
-                    id: holder,
-                    existing: true,
-                }),
-                Err(rejected) => Err(rejected.into()),
-            };
-        }
-    }
-    Ok(Response::Enqueued(answers))
 }
 
 async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs, ApiError> {

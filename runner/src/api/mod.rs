@@ -31,13 +31,13 @@ pub use batch::{BatchRequest, BatchResponse, NewBatch};
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::{FRAME_BYTES, FrameError, decode_body, encode_body};
-pub use handle::handle;
+pub use handle::{check_job, handle};
 pub use paging::by_name;
 pub use reload::{Difference, Reload, Reloaded};
 pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
 pub use response::{
-    ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Plugins, Pong, QueueView, Response,
-    RunnerStats, Stats, Waited,
+    ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Joined, Plugins, Pong, QueueView,
+    Response, RunnerStats, Stats, Waited,
 };
 pub use serve::{BindError, Handle, Options, Server};
 

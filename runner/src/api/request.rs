@@ -112,6 +112,9 @@ pub enum Request {
         ids: Vec<JobId>,
         /// What to do.
         act: JobAct,
+        /// Only say what would become of each.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Call jobs off. Each is answered for itself.
     CallOff {
@@ -123,6 +126,9 @@ pub enum Request {
         by: String,
         /// Why.
         reason: Option<String>,
+        /// Only say what would become of each.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Wait for a job's end, at most [`WAIT_MS`].
     Wait {
@@ -184,11 +190,17 @@ pub enum Request {
     Requeue {
         /// Which, at most 1000.
         letters: Vec<LetterRef>,
+        /// Only say what would become of each.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Delete dead jobs with their letters. Each is answered for itself.
     Delete {
         /// Which, at most 1000.
         letters: Vec<LetterRef>,
+        /// Only say what would become of each.
+        #[serde(default)]
+        dry_run: bool,
     },
     /// Take in letters of another store. Each is answered for itself.
     ImportDead {

@@ -130,6 +130,26 @@ pub struct Enqueued {
     /// Whether it was there before: it stands for the one that was wished.
     #[serde(default)]
     pub existing: bool,
+    /// How it stands with the batch, when the wish was for one.
+    #[serde(default)]
+    pub batch: Option<Joined>,
+}
+
+/// The batch that a job was wished into, and the one that it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Joined {
+    /// The one of the wish.
+    pub wished: JobId,
+    /// The one it is in: another one or none for a job that was there before and stayed where it was.
+    pub is: Option<JobId>,
+}
+
+impl Joined {
+    /// Whether the job is where it was wished.
+    #[must_use]
+    pub fn is_as_wished(&self) -> bool {
+        self.is == Some(self.wished)
+    }
 }
 
 /// Who answers.

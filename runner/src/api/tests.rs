@@ -147,6 +147,7 @@ fn a_job_goes_in_and_is_seen_through_every_request() {
                 token: None,
             })
             .to_vec(),
+        dry_run: false,
     });
     let Response::Amended(answers) = requeued.unwrap() else {
         panic!()

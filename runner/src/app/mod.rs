@@ -30,6 +30,9 @@ use crate::{
 
 pub use rooms::Program;
 
+/// What ended is kept so long whatever `[store]` says: who waits for a result asks again within less.
+const SPARED_MS: u64 = 10_000;
+
 /// How the store is opened for a command.
 fn wal_options(config: &Config, command: &str) -> WalOptions {
     let interval = config.store.interval.as_millis() as u64;
@@ -45,6 +48,7 @@ fn wal_options(config: &Config, command: &str) -> WalOptions {
             config::Keep::Forever => None,
         },
         max_ended: Some(config.store.max_completed),
+        spare_ended_ms: SPARED_MS,
         queues: Arc::new(config.queue_rules()),
         lease_ms: config.runner.lease.as_millis() as u64,
         letters: LetterBounds {

@@ -5,7 +5,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::{http, logging::LogLevel, settings::entries};
+use super::{
+    http,
+    logging::LogLevel,
+    settings::{entries, tell_strays},
+};
 use crate::{
     api::{self, ApiError, Difference, ErrorCode, Reloaded},
     cli::ReadSettings,
@@ -122,6 +126,7 @@ impl Reloader {
             guard.put(tokens);
         }
         registry.look();
+        tell_strays(&config, &**store).await;
 
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         let found = differences(&last, &config);

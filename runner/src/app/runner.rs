@@ -17,7 +17,7 @@ use super::{
     traces,
 };
 use super::{
-    settings::{Operator, book},
+    settings::{Operator, book, tell_strays},
     wal_options,
 };
 use crate::{
@@ -97,6 +97,7 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     };
     let in_force = Arc::clone(&followers.in_force);
     let engine = start_engine(config, &store, &followers).await?;
+    tell_strays(config, &*store).await;
 
     let (server, socket) = api::Server::bind(api::Options::new(&config.runner.data))?;
     let running: Arc<dyn Running> = engine.clone();

@@ -10,6 +10,7 @@ use crate::{
     config::{self, Config, CronSettings},
     engine::{CronBook, CronEntry, CronOverlap, KindRule, Settings},
     plugin::Limits,
+    store::Store,
 };
 
 /// The operator's settings, as they are in force.
@@ -51,12 +52,26 @@ impl Settings for Operator {
     }
 }
 
+/// Say what is odd about the settings, beside the jobs that there are.
+pub(super) async fn tell_strays(config: &Config, store: &dyn Store) {
+    if config.order.first.is_none() {
+        return;
+    }
+    // Whoever cannot be asked is told of elsewhere.
+    let rows = store.queues().await.unwrap_or_default();
+    let there = rows.into_iter().map(|row| row.queue).collect();
+    for stray in config.stray_queues(&there) {
+        tracing::warn!("{stray}");
+    }
+}
+
 /// The schedules of the settings, and how those are read that were added.
 pub(super) fn book(config: &Config) -> CronBook {
     CronBook::new(
         entries(config).expect("the settings were checked"),
         Box::new(|name, text| {
-            let read = config::parse_cron(name, text).map_err(|error| error.to_string())?;
+            let read = config::parse_cron(name, text);
+            let read = read.map_err(|why| format!("schedule {name}: {why}"))?;
             entry(&read)
         }),
     )

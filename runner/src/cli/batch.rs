@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use sandhog_model::{Callback, JobId, Link, NewJob};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{
     args::Paging,
@@ -14,11 +14,11 @@ use super::{
     job::{Said, more},
     session::{Session, ask, wall},
     text,
-    when::rfc3339,
     who::this_user,
 };
 use crate::{
     api::{BatchRequest, BatchResponse, NewBatch, Request},
+    json::batch::{shape, status},
     store::BatchRow,
 };
 
@@ -107,9 +107,17 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
                 batch: Some(id),
                 ..NewJob::default()
             };
-            let exit = bulk::enqueue(session, &checked, &file, &pattern)?;
+            let exit = match bulk::enqueue(session, &checked, &file, &pattern) {
+                Ok(exit @ Exit::Done) => exit,
+                Ok(exit) => {
+                    session.note(&left_open(id));
+                    return Ok(exit);
+                }
+                Err(fault) => return Err(fault.adding(&left_open(id))),
+            };
             if !keep_open {
-                one(session, BatchRequest::Seal { id })?;
+                let sealed = one(session, BatchRequest::Seal { id });
+                sealed.map_err(|fault| fault.adding(&left_open(id)))?;
             }
             Ok(exit)
         }
@@ -123,6 +131,14 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
             })
         }
     }
+}
+
+/// What is to be known of a batch that not all of its jobs went into.
+fn left_open(id: JobId) -> String {
+    format!(
+        "batch {id} is open: put in what is missing with `sandhog enqueue --bulk FILE --batch {id}` and seal it \
+         with `sandhog batch seal {id}`, or call it off with `sandhog batch cancel {id}`"
+    )
 }
 
 fn open(session: &mut Session<'_, '_>, new: New) -> Outcome<BatchRow> {
@@ -182,16 +198,6 @@ fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {
     }
     more(session, page.next.as_deref());
     Ok(Exit::Done)
-}
-
-fn status(row: &BatchRow) -> &'static str {
-    let state = &row.state;
-    match (&state.cancelled, state.ended_at, state.sealed_at) {
-        (Some(_), _, _) => "cancelled",
-        (None, Some(_), _) if row.count.unfinished() == 0 => "ended",
-        (None, _, Some(_)) => "sealed",
-        (None, _, None) => "open",
-    }
 }
 
 fn table(rows: &[BatchRow]) -> String {
@@ -266,58 +272,33 @@ fn say(session: &mut Session<'_, '_>, row: &BatchRow) -> Outcome<Exit> {
         ("on complete", &state.complete),
     ] {
         if let Some(callback) = callback {
-            fields.push((name, follows(callback)));
+            fields.push((name, follows(row, callback, name == "on success")));
         }
     }
     session.say(&text::fields(&fields))?;
     Ok(Exit::Done)
 }
 
-fn follows(callback: &Callback) -> String {
-    let (kind, id) = (&callback.link.kind, callback.id);
-    match callback.fired_at {
-        Some(at) => format!("{kind}, job {id}, enqueued {}", text::ago(at, wall())),
-        None => format!("{kind}, will be job {id}"),
+fn follows(row: &BatchRow, callback: &Callback, on_success: bool) -> String {
+    let (kind, id, ended) = (&callback.link.kind, callback.id, row.count.ended);
+    if let Some(at) = callback.fired_at {
+        return format!("{kind}, job {id}, enqueued {}", text::ago(at, wall()));
     }
-}
-
-/// A batch for programs.
-fn shape(row: &BatchRow) -> Value {
-    let (state, count, ended) = (&row.state, row.count, row.count.ended);
-    let callback = |callback: &Option<Box<Callback>>| {
-        callback.as_ref().map(|callback| {
-            json!({
-                "kind": callback.link.kind,
-                "job": callback.id,
-                "enqueued_at": callback.fired_at.map(rfc3339),
-            })
-        })
-    };
-    json!({
-        "id": row.id,
-        "name": state.name,
-        "status": status(row),
-        "opened_at": rfc3339(state.opened_at),
-        "sealed_at": state.sealed_at.map(rfc3339),
-        "ended_at": state.ended_at.map(rfc3339),
-        "cancel": state.cancelled.as_ref().map(|cancel| json!({
-            "at": rfc3339(cancel.at),
-            "by": cancel.by,
-            "reason": cancel.reason,
-        })),
-        "jobs": {
-            "total": count.total(),
-            "waiting": count.waiting,
-            "running": count.running,
-            "completed": ended.completed,
-            "failed": ended.failed(),
-            "dead": ended.dead,
-            "cancelled": ended.cancelled,
-            "discarded": ended.discarded,
-            "expired": ended.expired,
-            "deleted": ended.deleted,
-        },
-        "on_success": callback(&state.success),
-        "on_complete": callback(&state.complete),
-    })
+    match ended.failed() {
+        _ if !on_success => format!("{kind}, will be job {id}"),
+        _ if row.state.cancelled.is_some() => {
+            format!("{kind}, will not follow: the batch was called off")
+        }
+        0 => format!("{kind}, will be job {id}"),
+        _ if ended.deleted > 0 => {
+            let jobs = text::count(ended.deleted, "job");
+            format!("{kind}, will not follow: {jobs} deleted before the end")
+        }
+        1 => format!("{kind}, will not follow unless 1 job that did not complete is run again"),
+        failed => {
+            format!(
+                "{kind}, will not follow unless {failed} jobs that did not complete are run again"
+            )
+        }
+    }
 }

@@ -23,6 +23,8 @@ pub enum Exit {
     NotFound,
     /// The time of `--wait` is over and the job has not ended.
     TimedOut,
+    /// Of many jobs some were enqueued and others were not.
+    Partly,
 }
 
 impl Exit {
@@ -36,6 +38,7 @@ impl Exit {
             Self::NoRunner => 3,
             Self::NotFound => 4,
             Self::TimedOut => 5,
+            Self::Partly => 6,
         }
     }
 
@@ -46,6 +49,7 @@ impl Exit {
             ErrorCode::NoRunner | ErrorCode::Stopping => Self::NoRunner,
             ErrorCode::WrongState
             | ErrorCode::Duplicate
+            | ErrorCode::BatchClosed
             | ErrorCode::QueueFull
             | ErrorCode::Changed
             | ErrorCode::Full
@@ -89,6 +93,15 @@ impl Fault {
 
     pub(super) fn failed(why: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, anyhow::anyhow!("{why}"))
+    }
+
+    /// The same with a sentence more.
+    pub(super) fn adding(self, more: &str) -> Self {
+        let told = |error: anyhow::Error| anyhow::anyhow!("{error:#}\n{more}");
+        Self {
+            exit: self.exit,
+            error: self.error.map(told),
+        }
     }
 
     /// The code of the refusal, when it was one.
@@ -183,6 +196,7 @@ mod tests {
         assert_eq!(of(ErrorCode::Stopping), 3);
         assert_eq!(of(ErrorCode::NotFound), 4);
         assert_eq!(Exit::TimedOut.code(), 5);
+        assert_eq!(Exit::Partly.code(), 6);
         assert_eq!(Exit::Done.code(), 0);
         let pipe = Fault::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert!(pipe.exit == Exit::Done && pipe.error.is_none());

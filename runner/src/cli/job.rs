@@ -47,10 +47,19 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
             return bulk::run(session, which, &Verb::call_off(Asked::Kill, said));
         }
         JobCommand::Retry { which } => return bulk::run(session, which, &Verb::retry()),
-        JobCommand::Snooze { ids, span, until } => {
+        JobCommand::Snooze {
+            ids,
+            span,
+            until,
+            dry_run,
+        } => {
             let after = |span| wall().plus(when::millis(span));
             let due = until.or(span.map(after)).unwrap_or_else(wall);
-            return bulk::apply(session, &ids, &Verb::snooze(due), false);
+            let act = match dry_run {
+                true => bulk::weigh,
+                false => bulk::apply,
+            };
+            return act(session, &ids, &Verb::snooze(due), false);
         }
         JobCommand::Discard { which, said } => {
             return bulk::run(session, which, &Verb::discard(said));
@@ -146,14 +155,14 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
             "state",
             format!("{}, {}", row.state, text::ago(row.at, now)),
         ),
-        (
-            "attempt",
-            format!("{} of {}", row.attempt, row.max_attempts),
-        ),
+        ("attempt", tries(row.attempt, row.max_attempts, view.losses)),
         ("priority", row.priority.to_string()),
         ("enqueued", text::ago(job.enqueued_at, now)),
         ("payload", payload(&job.content_type, job.payload.len())),
     ];
+    if let Some(why) = &view.waiting_because {
+        fields.push(("waiting", format!("because {}", text::plain(why))));
+    }
     if let Some(progress) = progress {
         fields.push(("progress", steps(progress)));
     }
@@ -183,12 +192,19 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     for child in &view.children {
         fields.push(("child", child.text()));
     }
-    if view.losses > 0 {
-        fields.push(("lost", format!("{} times with its runner", view.losses)));
-    }
     let mut shown = text::fields(&fields);
     history(&mut shown, &view.attempts);
     shown
+}
+
+/// Attempts, and those that ended with their runner, which use up none.
+pub(super) fn tries(attempt: u32, most: u32, losses: u32) -> String {
+    let used = format!("{attempt} of {most}");
+    match losses {
+        0 => used,
+        1 => format!("{used}, and 1 lost with its runner"),
+        _ => format!("{used}, and {losses} lost with their runner"),
+    }
 }
 
 /// What few jobs say.
@@ -244,6 +260,16 @@ fn payload(content_type: &str, bytes: usize) -> String {
 pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
     let now = wall();
     for attempt in attempts {
+        if attempt.digest.is_empty() {
+            // It never began, or nobody saw its end.
+            let ended = text::ago(attempt.ended_at, now);
+            let _ = writeln!(shown, "\nattempt {} ended {ended}", attempt.number);
+            attempt
+                .failure
+                .iter()
+                .for_each(|failure| failed(shown, failure));
+            continue;
+        }
         let verdict = if attempt.failure.is_some() {
             "failed"
         } else {

@@ -34,16 +34,18 @@ same version. Bounds that are not given, as for `dead purge`, are those of the s
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |
 | 5 | the time of `--wait` is over; the job goes on |
+| 6 | `enqueue --bulk`, `batch enqueue`: some of the jobs were enqueued, others were refused, or not asked for any more after a fault |
 
 ## The JSON of a job
 
 In a list (`job ls`): `id, kind, queue, state, attempt, max_attempts, priority, at, failure, digest, parent`, where `failure`
 is `{kind, cause, hint}` or null.
 
-The verbs that change jobs give `{id, state}` for each, with the state `deleted` for one that is gone; `--dry-run` gives `{count, first}`.
+The verbs that change jobs give `{id, state}` for each, with the state `deleted` for one that is gone. `--dry-run` asks the rules that the verb
+would ask, so that it counts what would be done, says what would be refused, and ends with the code that the verb would end with; it gives `{count, first}`.
 
 Alone (`job show`, `enqueue --wait`) also `enqueued_at, due, content_type, headers, backoff, attempt_timeout_ms, expires,
-retry_for_ms, group, tags, batch, unique, idempotency_key, then, attempts, losses, reason, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
+retry_for_ms, group, tags, batch, unique, idempotency_key, then, attempts, losses, reason, waiting_because, children, payload_bytes` and, once completed, `result_content_type` and `result_bytes`; its `failure` also has
 `code, panic, details, backtrace`. `job show` adds `progress`, `{done, total, note}` of the running attempt or null.
 
 A dead letter has these fields as far as a letter knows them: in `dead ls` `id, kind, queue, state, attempt, max_attempts,
@@ -55,13 +57,15 @@ read; in `dead show` also `priority, parent, attempts, losses` and what the job 
 `payload` and `result` hold JSON as it is and text as a string; any other bytes, and JSON that would not come back the same (a number
 that no 64 bits hold, a key twice), are in `payload_base64` and `result_base64`. Shapes only ever gain fields.
 
-`enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer.
+`enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer. When a batch was asked for, `batch` is the one that the
+job is in: for one that was there another, or null ([composition.md](composition.md#batches)). `enqueue --bulk` gives one of these for each line, in
+their order, with `line`, its number in the file; one that was refused is `{line, error}`, where `error` is `{code, detail}`.
 
 ## The JSON of a batch
 
 `batch ls|show|open|seal|cancel`: `id, name, status, opened_at, sealed_at, ended_at, cancel, jobs, on_success, on_complete`. `status` is `open`, `sealed`, `ended` or
 `cancelled`; `jobs` counts them, `{total, waiting, running, completed, failed, dead, cancelled, discarded, expired, deleted}`; `on_…` is `{kind, job,
-enqueued_at}` or null. `batch enqueue` gives the ids of the jobs, and the batch's on standard error.
+enqueued_at}` or null. `batch enqueue` gives what `enqueue --bulk` gives, and the batch's id on standard error.
 
 ## The JSON of a queue
 
@@ -85,8 +89,10 @@ one value for each attempt.
 
 One JSON object a line: `kind` (or the one on the command line), one of `payload` (any JSON, kept byte for byte), `payload_text` or
 `payload_base64`, and `content_type, headers, queue, priority, in, at, max_attempts, backoff, attempt_timeout, retry_for, expires_in, expires_at, group,
-tags, unique, idempotency_key, then`; `then` is what [follows](composition.md#chains), `unique` is `true` or an object of `by` (a list of fields) or `key`, and `for, while, on_conflict`. A line that is
-not right refuses the whole file before anything is enqueued, naming the line and the field. The ids come in the order of the lines.
+tags, unique, idempotency_key, batch, then`; `then` is what [follows](composition.md#chains), `unique` is `true` or an object of `by` (a list of fields) or `key`, and `for, while, on_conflict`. A line that is
+not right in itself refuses the whole file before anything is enqueued; every such line is told, with its number and the field. What is refused for
+the sake of what is there (a duplicate, a full or drained queue, a sealed batch) is told with the line's number, and the others go in. The ids come in the
+order of the lines, with a `-` in the place of a job that was refused. `/api/v1/jobs/bulk` has the same rule.
 ";
 
 /// The page.

@@ -194,7 +194,7 @@ pub(super) const TABLES: &[Table] = &[
                     min: 0,
                     max: 1_000_000_000,
                 },
-                "How many such jobs are kept at most. More of them are forgotten at once, the one that ended first before the others."
+                "How many such jobs are kept at most. More of them are forgotten at once, the one that ended first before the others; one that ended within the last 10 s stays, for those who wait for its result."
             ),
         ],
     },

@@ -7,18 +7,23 @@ pub(super) fn unknown(
     name: &str,
     known: impl Iterator<Item = &'static str> + Clone,
 ) -> String {
-    let near = known
-        .clone()
-        .map(|one| (distance(one, name), one))
-        .min()
-        .filter(|(steps, one)| *steps <= 2.min(one.len() / 2));
+    let near = nearest(name, known.clone());
     match near {
-        Some((_, one)) => format!("unknown {what} {shown}: did you mean `{one}`?"),
+        Some(one) => format!("unknown {what} {shown}: did you mean `{one}`?"),
         None => {
             let all: Vec<&str> = known.collect();
             format!("unknown {what} {shown}: known are {}", all.join(", "))
         }
     }
+}
+
+/// The name that was most likely meant.
+pub(super) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|one| (distance(one, name), one))
+        .min()
+        .filter(|(steps, one)| *steps <= 2.min(one.len() / 2))
+        .map(|(_, one)| one)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours between two words.

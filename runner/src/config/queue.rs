@@ -1,10 +1,13 @@
 //! `[queues]` and `[queue.NAME]`: how queues share the workers, and what bounds them.
 
+use std::collections::BTreeSet;
+
 use sandhog_model::{QueueLimits, QueueRule, QueueRules, Rate};
 
 use super::{
     Config,
     keys::{Key, Named, Table, count, key},
+    near::nearest,
     reload::Reload,
     value::{Form, Item, Setting, Value},
 };
@@ -146,5 +149,29 @@ impl Config {
                 .collect(),
             first: self.order.first.clone().unwrap_or_default(),
         }
+    }
+
+    /// What is odd about `queues.first`: queues that no job is in, and that nothing else names. `there` are those
+    /// with jobs.
+    #[must_use]
+    pub fn stray_queues(&self, there: &BTreeSet<String>) -> Vec<String> {
+        let of_kinds = self.kinds.values().filter_map(|kind| kind.queue.as_deref());
+        let of_crons = self.cron.values().filter_map(|cron| cron.queue.as_deref());
+        let named = self.queues.keys().chain(there).map(String::as_str);
+        let known: BTreeSet<&str> = named
+            .chain(of_kinds)
+            .chain(of_crons)
+            .chain([sandhog_model::limits::DEFAULT_QUEUE])
+            .collect();
+        let first = self.order.first.iter().flatten();
+        let strays = first.filter(|name| !known.contains(name.as_str()));
+        let told = strays.map(|name| {
+            let meant = match nearest(name, known.iter().copied()) {
+                Some(near) => format!(": is {near} meant?"),
+                None => ": it counts once a job is in it".to_owned(),
+            };
+            format!("`queues.first` names queue {name}, which no job is in and nothing else names{meant}")
+        });
+        told.collect()
     }
 }

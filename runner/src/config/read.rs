@@ -147,12 +147,38 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
     })
 }
 
-/// Read the entry of one schedule, as its table has it.
-pub fn parse_cron(name: &str, entry: &str) -> Result<CronSettings, ConfigError> {
-    let path = PathBuf::from(format!("schedule {name}"));
-    let mut config = parse(&path, &format!("[cron.{}] {entry}", quote(name)))?;
-    let read = config.cron.remove(name);
-    Ok(read.unwrap_or_default())
+/// Read the entry of one schedule, as its table has it. What is wrong is said without a place: nobody wrote it
+/// into a file.
+pub fn parse_cron(name: &str, entry: &str) -> Result<CronSettings, String> {
+    if !is_name(name) {
+        let allowed = unquoted(Form::Name.allowed());
+        return Err(format!(
+            "{name:?} is no name of a schedule: allowed is {allowed}"
+        ));
+    }
+    let text = format!("[cron.{}] {entry}", quote(name));
+    match parse(Path::new(name), &text) {
+        Ok(mut config) => Ok(config.cron.remove(name).unwrap_or_default()),
+        Err(ConfigError::Refused { refusals }) => {
+            let table = format!("`cron.{name}.");
+            let told = refusals.into_iter();
+            let told: Vec<String> = told
+                .map(|refusal| unquoted(refusal.why.replace(&table, "`")))
+                .collect();
+            Err(told.join("; "))
+        }
+        Err(other) => Err(other.to_string()),
+    }
+}
+
+/// What is allowed, for those who write no file: without the quotes that one needs, and without an example where what
+/// is wrong says what to write.
+fn unquoted(why: String) -> String {
+    let said = match why.split_once(": allowed is ") {
+        Some((refused, _)) if refused.contains("` is refused: ") => refused.to_owned(),
+        _ => why,
+    };
+    said.replace(", in quotes", "").replace(" in quotes", "")
 }
 
 /// Walks a parsed file and notes what is wrong.

@@ -8,17 +8,23 @@ use super::new_job;
 pub(crate) fn links(raw: &str) -> Result<Vec<Link>, String> {
     let list = new_job::elements(raw).map_err(|why| format!("is no list of jobs: {why}"))?;
     let numbered = list.into_iter().zip(1..);
-    let links = numbered.map(|(one, number)| {
-        if one.starts_with('"') {
-            let kind = new_job::value(one)?;
-            return Ok(Link {
-                kind,
-                ..Link::default()
-            });
-        }
-        object(one).map_err(|why| format!("has job {number}, which {why}"))
+    let links = numbered.map(|(one, number)| match one.starts_with('"') {
+        true => link(one),
+        false => link(one).map_err(|why| format!("has job {number}, which {why}")),
     });
     links.collect()
+}
+
+/// Read one: a kind, or an object.
+pub(crate) fn link(one: &str) -> Result<Link, String> {
+    if one.starts_with('"') {
+        let kind = new_job::value(one)?;
+        return Ok(Link {
+            kind,
+            ..Link::default()
+        });
+    }
+    object(one)
 }
 
 /// Times count from the end of the job before, so that an object is read as a line at the beginning of time.
@@ -26,7 +32,14 @@ fn object(one: &str) -> Result<Link, String> {
     let begin = UnixMs(0);
     let (job, said) =
         new_job::read(one, &NewJob::default(), begin).map_err(|why| why.to_string())?;
-    for field in ["at", "expires_at", "unique", "idempotency_key", "then"] {
+    for field in [
+        "at",
+        "expires_at",
+        "unique",
+        "idempotency_key",
+        "batch",
+        "then",
+    ] {
         if said.contains(&field) {
             return Err(format!("has `{field}`: leave it out here"));
         }

@@ -3,6 +3,7 @@
 //! Knows nothing of who reads them or where they come from.
 
 pub(crate) mod base64;
+pub(crate) mod batch;
 pub(crate) mod chain;
 pub(crate) mod cron;
 pub(crate) mod dead;

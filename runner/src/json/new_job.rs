@@ -10,7 +10,7 @@ use serde_json::{Deserializer, value::Map};
 use super::{base64, chain, when};
 
 /// The fields a line may have.
-const FIELDS: [&str; 21] = [
+const FIELDS: [&str; 22] = [
     "kind",
     "payload",
     "payload_text",
@@ -31,6 +31,7 @@ const FIELDS: [&str; 21] = [
     "tags",
     "unique",
     "idempotency_key",
+    "batch",
     "then",
 ];
 
@@ -144,6 +145,7 @@ fn fill(job: &mut NewJob, field: &str, raw: &str, now: UnixMs) -> Result<(), Str
         "group" => job.group = Some(value(raw)?),
         "tags" => job.tags = value(raw)?,
         "unique" => job.unique = Some(unique(raw)?),
+        "batch" => job.batch = Some(value(raw)?),
         "then" => job.then = chain::links(raw)?,
         _ => job.idempotency_key = Some(value(raw)?),
     }

@@ -1,15 +1,15 @@
 //! Jobs, queues and plugins as JSON. A shape only ever gains fields.
 
 use sandhog_model::{
-    Attempt, Cancellation, Failure, Job, JobId, Link, LogLine, Output, QueueLimits, QueueMode,
-    Rate, Terms,
+    Attempt, Cancellation, Failure, Job, Link, LogLine, Output, QueueLimits, QueueMode, Rate,
+    State, Terms,
 };
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{base64, sound, when::rfc3339};
 use crate::{
-    api::{AttemptLogs, Stats},
+    api::{ApiError, AttemptLogs, Enqueued, Stats},
     plugin::{Catalog, Held, Plugin, PluginView, Problem},
     store::{FailureRow, JobRow, JobView, QueueRow, UniqueRow},
 };
@@ -29,6 +29,11 @@ pub(crate) fn job_row(row: &JobRow) -> Value {
         "digest": row.digest,
         "parent": row.parent,
     })
+}
+
+/// The state of a job that was changed, which may be gone.
+pub(crate) fn state_now(state: Option<State>) -> &'static str {
+    state.map_or("deleted", State::name)
 }
 
 pub(crate) fn failure_row(failure: &FailureRow) -> Value {
@@ -58,6 +63,7 @@ pub(crate) fn job(view: &JobView) -> Value {
     value["attempts"] = view.attempts.iter().map(attempt).collect();
     value["losses"] = view.losses.into();
     value["reason"] = view.reason.clone().into();
+    value["waiting_because"] = view.waiting_because.clone().into();
     value["cancel"] = view.cancel.as_ref().map(cancellation).into();
     value["children"] = view.children.iter().map(|id| id.text()).collect();
     if let Some(output) = &view.output {
@@ -150,13 +156,18 @@ pub(crate) fn attempt(attempt: &Attempt) -> Value {
         "ended_at": rfc3339(attempt.ended_at),
         "duration_us": attempt.duration_us,
         "cpu_us": attempt.cpu_us,
-        "plugin": attempt.plugin,
-        "digest": attempt.digest,
+        "plugin": said(&attempt.plugin),
+        "digest": said(&attempt.digest),
         "peak_memory": attempt.peak_memory,
         "failure": attempt.failure.as_ref().map(failure),
         "logs": attempt.logs.iter().map(log_line).collect::<Value>(),
         "dropped_lines": attempt.dropped_lines,
     })
+}
+
+/// A text that says something; null for one that an attempt which nobody saw the end of does not have.
+fn said(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
 }
 
 /// One log line. Fields keep their order and may repeat, so they are pairs.
@@ -234,12 +245,12 @@ fn terms(value: &mut Value, terms: &Terms) {
 }
 
 /// Jobs by state, states without jobs as 0.
-pub(crate) fn counts(counts: &[(sandhog_model::State, u64)]) -> Value {
+pub(crate) fn counts(counts: &[(State, u64)]) -> Value {
     let of = |state| {
         let found = counts.iter().find(|(one, _)| *one == state);
         Value::from(found.map_or(0, |(_, count)| *count))
     };
-    let all = sandhog_model::State::ALL.into_iter();
+    let all = State::ALL.into_iter();
     Value::Object(all.map(|state| (state.name().into(), of(state))).collect())
 }
 
@@ -342,6 +353,7 @@ pub(crate) fn no_queue(queue: &str) -> Value {
         set: QueueLimits::default(),
         weight: 1,
         max_depth: None,
+        hold: None,
     };
     self::queue(&row, None)
 }
@@ -369,13 +381,23 @@ pub(crate) fn stats(stats: &Stats) -> Value {
 }
 
 /// The answer of an enqueue.
-pub(crate) fn enqueued(id: JobId, existing: bool) -> Value {
-    json!({ "id": id, "existing": existing })
+/// A job that was enqueued; with a wish for a batch, the batch that it is in.
+pub(crate) fn enqueued(job: &Enqueued) -> Value {
+    let mut value = json!({ "id": job.id, "existing": job.existing });
+    if let Some(batch) = job.batch {
+        value["batch"] = json!(batch.is);
+    }
+    value
+}
+
+/// A part of an answer that was refused.
+pub(crate) fn refused(error: &ApiError) -> Value {
+    json!({ "error": { "code": error.code.name(), "detail": error.text } })
 }
 
 #[cfg(test)]
 mod tests {
-    use sandhog_model::UnixMs;
+    use sandhog_model::{JobId, UnixMs};
 
     use super::*;
 
@@ -418,7 +440,7 @@ mod tests {
             id: JobId(1),
             kind: "page".into(),
             queue: "default".into(),
-            state: sandhog_model::State::Retryable,
+            state: State::Retryable,
             attempt: 2,
             max_attempts: 25,
             priority: 0,

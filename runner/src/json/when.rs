@@ -4,12 +4,9 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use sandhog_model::UnixMs;
 
-/// RFC 3339 in UTC, with milliseconds. The end of the range it can write stands for what is later.
+/// RFC 3339 in UTC, with milliseconds.
 pub(crate) fn rfc3339(at: UnixMs) -> String {
-    // 9999-12-31T23:59:59.999Z
-    const LAST: u64 = 253_402_300_799_999;
-    let time = UNIX_EPOCH + Duration::from_millis(at.0.min(LAST));
-    humantime::format_rfc3339_millis(time).to_string()
+    at.to_string()
 }
 
 /// Read an RFC 3339 instant, with `Z` or an offset.

@@ -15,7 +15,7 @@ pub mod wal;
 use std::{future::Future, pin::Pin, sync::Arc};
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, ClaimRequest, Job, JobId, Letter, QueueRules, Rejected,
+    Amend, BatchWish, Cancellation, ClaimRequest, Hold, Job, JobId, Letter, QueueRules, Rejected,
     Settlement, State, Token, UnixMs,
     cron::{CronState, CronWish},
 };
@@ -171,6 +171,12 @@ pub trait Inspect: Send + Sync + 'static {
     fn letter(&self, id: JobId) -> Answer<'_, Option<Letter>>;
     /// The bytes of a dead letter, whether it can be read or not.
     fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>>;
+    /// What keeps a job from being begun that is due; `None` when it does not wait for that.
+    fn hold(&self, id: JobId) -> Answer<'_, Option<Hold>>;
+    /// What [`Store::amend`] would answer, each as if those before it had been carried out. Nothing changes.
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>>;
+    /// What [`Store::amend_dead`] would answer. Nothing changes.
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
     /// The store at a glance.
     fn stats(&self) -> Answer<'_, StoreStats>;
     /// Changes from now on.

@@ -11,7 +11,7 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, Cancellation, ClaimRequest, Job, JobId, Letter, Outcome, QueueRules, Rejected,
+    Amend, Cancellation, ClaimRequest, Hold, Job, JobId, Letter, Outcome, QueueRules, Rejected,
     Settlement, State, Token, UnixMs, Waiting,
     batch::BatchWish,
     cron::{CronChange, CronWish},
@@ -136,7 +136,7 @@ fn outcome(outcome: &Outcome) -> &'static str {
 fn reason(rejected: &Rejected) -> &'static str {
     match rejected {
         Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => "not-found",
-        Rejected::BatchClosed { .. } => "batch-closed",
+        Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => "batch-closed",
         Rejected::IdTaken(_) => "id-taken",
         Rejected::Fenced { .. } => "fenced",
         Rejected::WrongState { .. } => "wrong-state",
@@ -358,6 +358,18 @@ impl Inspect for Observed {
 
     fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
         self.inner.raw_letter(name)
+    }
+
+    fn hold(&self, id: JobId) -> Answer<'_, Option<Hold>> {
+        self.inner.hold(id)
+    }
+
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        self.inner.weigh(wishes)
+    }
+
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        self.inner.weigh_dead(letters, wish)
     }
 
     fn stats(&self) -> Answer<'_, StoreStats> {

@@ -1,7 +1,7 @@
 //! What the read side shows. These are the shapes of `-o json` and of the socket.
 
 use sandhog_model::{
-    Attempt, BatchCount, BatchState, Cancellation, Digest, Failure, FailureKind, Job, JobId,
+    Attempt, BatchCount, BatchState, Cancellation, Digest, Failure, FailureKind, Hold, Job, JobId,
     Output, QueueLimits, QueueMode, Rejected, State, Status, Unique, UnixMs, cron::CronState,
 };
 use serde::{Deserialize, Serialize};
@@ -68,6 +68,9 @@ pub struct JobView {
     pub children: Vec<JobId>,
     /// How often its lease was lost with its worker.
     pub losses: u32,
+    /// Why it waits; filled in by those who know more than the store.
+    #[serde(default)]
+    pub waiting_because: Option<String>,
 }
 
 /// Which jobs a list shows. Empty fields do not filter.
@@ -186,6 +189,9 @@ pub struct QueueRow {
     /// Jobs that may wait in it.
     #[serde(default)]
     pub max_depth: Option<u64>,
+    /// What keeps its due jobs from being begun, or those of one of its groups.
+    #[serde(default)]
+    pub hold: Option<Hold>,
 }
 
 /// What a queue is to do. What is `None` stays as it is.

@@ -75,7 +75,12 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             ("enqueue", some(kinds, jobs.len()))
         }
         Request::Retry { id } => ("retry", id.text()),
-        Request::AmendJobs { ids, act } => (of_jobs(act), ids_of(ids)),
+        // Nothing is changed.
+        Request::AmendJobs { dry_run: true, .. }
+        | Request::CallOff { dry_run: true, .. }
+        | Request::Requeue { dry_run: true, .. }
+        | Request::Delete { dry_run: true, .. } => return None,
+        Request::AmendJobs { ids, act, .. } => (of_jobs(act), ids_of(ids)),
         Request::CallOff { ids, how, .. } => {
             let what = match how {
                 Asked::Cancel => "cancel",
@@ -93,8 +98,8 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
             (what, steer.queue.clone())
         }
         Request::Unlock { ids } => ("unlock", ids_of(ids)),
-        Request::Requeue { letters } => ("requeue", letters_of(letters)),
-        Request::Delete { letters } => ("delete", letters_of(letters)),
+        Request::Requeue { letters, .. } => ("requeue", letters_of(letters)),
+        Request::Delete { letters, .. } => ("delete", letters_of(letters)),
         Request::ImportDead { letters, dry_run } => (
             "import",
             format!("{} letters, dry run {dry_run}", letters.len()),

@@ -119,8 +119,11 @@ fn answers_are_what_the_document_says() {
     let runs = desk.enqueue(json!({ "kind": "page", "payload_text": "é" }));
     desk.double.starts(runs);
     let waits = desk.enqueue(json!({ "kind": "page" }));
-    let many = json!({ "jobs": [{ "kind": "page" }, { "kind": "!" }] });
-    let _ = desk.ask("enqueueJobs", &[], "", many).unwrap();
+    let many = |kind: &str| json!({ "jobs": [{ "kind": "page" }, { "kind": kind }] });
+    let _ = desk.ask("enqueueJobs", &[], "", many("page")).unwrap();
+    let count = desk.double.count();
+    assert!(desk.ask("enqueueJobs", &[], "", many("!")).is_err());
+    assert_eq!(desk.double.count(), count);
     for id in [done, failed, runs, waits] {
         let id = id.text();
         let job = desk.get("getJob", &[&id], "");
@@ -200,7 +203,26 @@ fn answers_to_changes_of_a_job_are_what_the_document_says() {
         );
     }
     let gone = desk.ask("deleteJob", &[&again], "force=true", Value::Null);
-    assert_eq!(gone.unwrap()["state"], Value::Null);
+    assert_eq!(gone.unwrap()["state"], "deleted");
+}
+
+#[test]
+fn answers_about_batches_are_what_the_document_says() {
+    let desk = Desk::new();
+    let new = json!({ "name": "n", "on_success": "page", "on_complete": { "kind": "page", "payload": 1 } });
+    let opened = desk.ask("openBatch", &[], "", new).unwrap();
+    let id = opened["id"].as_str().unwrap();
+    let _ = desk.get("getBatch", &[id], "");
+    let jobs = json!({ "jobs": [{ "kind": "page" }] });
+    let _ = desk.ask("enqueueIntoBatch", &[id], "", jobs).unwrap();
+    for (name, body) in [
+        ("sealBatch", Value::Null),
+        ("cancelBatch", json!({ "reason": "r" })),
+    ] {
+        // Without jobs one that was sealed has ended.
+        let _ = desk.ask(name, &[id], "", body);
+    }
+    let _ = desk.get("listBatches", &[], "");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The runner over HTTP.
 
+mod batches;
 mod feed;
 mod gate;
 mod large;

@@ -159,3 +159,40 @@ fn batches_schedules_workers_and_plugins_have_their_pages() {
         "{held}"
     );
 }
+
+#[test]
+fn a_form_whose_wish_is_refused_shows_why() {
+    let (home, _runner, http) = runner();
+    let done = enqueue(&http, &json!({ "kind": "echo", "payload": 1 }));
+    let _ = job(&http, &done, "completed");
+    let batch = home.run(&["batch", "open"]).exits(0).text();
+    let _ = home.run(&["batch", "seal", &batch]).exits(0);
+    let ended = || home.json(&["batch", "show", &batch])["status"] == "ended";
+    wait::until("the end of the batch", Duration::from_secs(60), || {
+        ended().then_some(())
+    });
+    let called_off = home.run(&["batch", "open"]).exits(0).text();
+    let body = json!({ "kind": "unserved", "payload": 1, "batch": called_off });
+    let member = enqueue(&http, &body);
+    let _ = home.run(&["batch", "cancel", &called_off]).exits(0);
+    let word = word(&http.get(&format!("/jobs/{done}")));
+    let nobody = "00000000000000000000000001";
+    for (path, act, says) in [
+        (format!("/jobs/{done}"), "cancel", "it is completed"),
+        (format!("/jobs/{done}"), "snooze", "it is completed"),
+        (format!("/jobs/{done}"), "requeue", "it is completed"),
+        (format!("/jobs/{member}"), "retry", "which was called off"),
+        (format!("/jobs/{nobody}"), "cancel", "no job"),
+        (format!("/batches/{batch}"), "cancel", "has ended"),
+        (format!("/batches/{nobody}"), "seal", "no batch"),
+        ("/crons/nobody".to_owned(), "trigger", "no schedule"),
+    ] {
+        let reply = submit(&http, &path, None, &[("word", &word), ("do", act)]);
+        assert!(reply.status >= 400, "{path} {act}: {}", reply.status);
+        assert!(
+            reply.text().contains(says),
+            "{path} {act}: {}",
+            reply.text()
+        );
+    }
+}

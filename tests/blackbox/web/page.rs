@@ -90,6 +90,10 @@ fn every_example_of_the_page_does_what_it_says() {
             "{line}\n{}",
             reply.text()
         );
+        if reply.status == 201 && line.contains("/batches ") {
+            let id = reply.json()["id"].as_str().expect("an id").to_owned();
+            variables.insert("BATCH", id);
+        }
         run += 1;
     }
     assert!(run >= 12, "{run} examples");

@@ -82,16 +82,14 @@ fn many_jobs_are_listed_page_by_page() {
     let (_home, _runner, http) = runner();
     let jobs: Vec<Value> = (0..25)
         .map(|number| json!({ "kind": "nobody", "queue": format!("q{}", number % 3), "payload": number }))
-        .chain([json!({ "kind": "!" })])
         .collect();
     let answers = http
         .post("/api/v1/jobs/bulk", &json!({ "jobs": jobs }))
         .is(200)
         .json();
     let answers = answers["jobs"].as_array().unwrap().clone();
-    assert_eq!(answers.len(), 26);
-    assert_eq!(answers[25]["error"]["code"], "invalid", "{}", answers[25]);
-    let mut ids: Vec<&Value> = answers[..25].iter().map(|answer| &answer["id"]).collect();
+    assert_eq!(answers.len(), 25);
+    let mut ids: Vec<&Value> = answers.iter().map(|answer| &answer["id"]).collect();
     ids.reverse();
     let (mut seen, mut next) = (Vec::new(), String::new());
     loop {

@@ -6,6 +6,7 @@ use crate::{
     cancel::Cancellation,
     command::{Amend, Rejected, Sameness},
     event::Event,
+    fact::Lock,
     id::JobId,
     ledger::{Ledger, Status},
     limits::{CANCEL_REASON_BYTES, CANCELLED_BY_BYTES, DUE_AHEAD_MS},
@@ -166,16 +167,27 @@ pub(super) fn bounded(what: &str, length: usize, most: usize) -> Result<(), Reje
     Ok(())
 }
 
-/// A unique job does not come back while another one has its key.
-fn requeued(ledger: &Ledger, id: JobId, now: Now, from_dead: bool) -> Result<Vec<Event>, Rejected> {
-    let lock = ledger.sides.of(id).side.and_then(Side::unique);
+/// The lock that a job has once it waits again.
+pub(crate) fn back_with(ledger: &Ledger, id: JobId, now: Now) -> Option<Lock> {
+    let lock = ledger.sides.of(id).side.and_then(Side::unique)?;
     let waiting = Status::Waiting {
         due: now.wall,
         backoff: false,
     };
-    if let Some(lock) = lock
-        && lock.scope.holds(waiting)
-        && lock.until.is_none_or(|until| until > now.wall)
+    let counts = lock.until.is_none_or(|until| until > now.wall);
+    (counts && lock.scope.holds(waiting)).then_some(lock)
+}
+
+/// A unique job does not come back while another one has its key, and none into a batch that was called off.
+fn requeued(ledger: &Ledger, id: JobId, now: Now, from_dead: bool) -> Result<Vec<Event>, Rejected> {
+    let batch = ledger.sides.of(id).side.and_then(|side| side.batch);
+    if let Some(batch) = batch
+        && let Some(state) = ledger.batch(batch)
+        && state.cancelled.is_some()
+    {
+        return Err(Rejected::BatchCancelled { id, batch });
+    }
+    if let Some(lock) = back_with(ledger, id, now)
         && let Some(holder) = ledger.index.locks.holder(lock.key, now.wall, Some(id))
     {
         return Err(Rejected::Duplicate {

@@ -11,6 +11,7 @@ mod steer;
 
 use alloc::vec::Vec;
 
+pub(crate) use amend::back_with;
 pub(crate) use enqueue::admit;
 
 use crate::{

@@ -2,16 +2,24 @@
 
 use alloc::vec::Vec;
 
-use crate::{command::Retention, event::Event, ledger::Ledger, time::Now};
+use crate::{
+    command::Retention,
+    event::Event,
+    ledger::Ledger,
+    time::{Now, UnixMs},
+};
 
 /// The oldest of the jobs that are not kept, in one fact, and the batches; none when all are.
 pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Event> {
     let ended = ledger.index.ended();
     let excess = ended.len().saturating_sub(retention.keep);
+    let is_spared = |at: UnixMs| (retention.spared_from..=now.wall).contains(&at);
     let ids: Vec<_> = ended
         .earliest_first()
         .enumerate()
-        .take_while(|(place, (at, _))| *place < excess || *at < retention.ended_before)
+        .take_while(|(place, (at, _))| {
+            (*place < excess || *at < retention.ended_before) && !is_spared(*at)
+        })
         .map(|(_, (_, id))| id)
         .take(retention.max)
         .collect();

@@ -16,6 +16,7 @@ use alloc::{string::String, sync::Arc, vec::Vec};
 use core::cmp::Reverse;
 
 use crate::{
+    hold::Hold,
     id::{JobId, Token},
     job::State,
     ledger::{QueueCounts, Status},
@@ -212,6 +213,22 @@ impl Index {
     /// Whether a waiting job is among the claimable.
     pub(crate) fn is_ready(&self, id: JobId, slot: &Slot, beside: &Beside<'_>) -> bool {
         self.queues.holds(slot, lane(slot, beside), id)
+    }
+
+    /// What keeps a waiting job back that is due.
+    pub(crate) fn hold(
+        &self,
+        id: JobId,
+        slot: &Slot,
+        beside: &Beside<'_>,
+        now: Now,
+        names: &Names,
+    ) -> Option<Hold> {
+        let Status::Waiting { due, .. } = slot.status() else {
+            return None;
+        };
+        let is_due = due <= now.wall || self.is_ready(id, slot, beside);
+        is_due.then(|| self.queues.hold(slot, lane(slot, beside), id, now, names))
     }
 
     /// The job of `kinds` whose turn it is, of those that have not expired; a kind named twice counts

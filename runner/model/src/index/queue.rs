@@ -1,5 +1,7 @@
 //! One queue: its jobs that can be claimed, in lanes by kind, priority and group, and what bounds them.
 
+mod shut;
+
 use alloc::{
     collections::{BTreeMap, BTreeSet},
     vec::Vec,
@@ -8,6 +10,8 @@ use core::cmp::Reverse;
 
 use super::{ByInstant, NameId, Names, bucket::Bucket};
 use crate::{id::JobId, queue::QueueLimits, time::UnixMs};
+
+pub(super) use shut::Shut;
 
 /// The group of a job, if it has one. Those without are bounded by nothing that is said of groups.
 pub(super) type Group = Option<NameId>;
@@ -236,12 +240,10 @@ impl Queue {
 
     /// See whether the queue lets anything begin. When it does not because of its rate: until when.
     pub(super) fn review(&mut self, mono: u64) -> Option<u64> {
-        let limits = self.terms.limits;
-        let is_full = limits.concurrency.is_some_and(|most| self.running >= most);
-        let dry = limits
-            .rate
-            .filter(|rate| !self.bucket.has_token(*rate, mono));
-        self.is_closed = self.terms.is_held || is_full || dry.is_some();
+        let shut = self.shut(mono);
+        self.is_closed = self.terms.is_held || shut.is_some();
+        let dry = self.terms.limits.rate;
+        let dry = dry.filter(|rate| !self.bucket.has_token(*rate, mono));
         dry.map(|rate| self.bucket.opens(rate))
     }
 

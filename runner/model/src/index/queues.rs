@@ -4,6 +4,7 @@
 //! weighs, and the one furthest ahead comes next. One that had nothing to give out joins a stride behind
 //! where the others are, so it neither saves up turns nor takes those of queues that wait already.
 
+mod holds;
 mod views;
 
 use alloc::{

@@ -8,14 +8,12 @@ use crate::{
     command::Rejected,
     id::JobId,
     limits::{
-        BACKOFF_MS, CONTENT_TYPE_BYTES, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES,
-        PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
+        BACKOFF_MS, CONTENT_TYPE_BYTES, DEFAULT_QUEUE, DUE_AHEAD_MS, HEADER_BYTES, HEADERS,
+        NAME_BYTES, PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
     },
     time::UnixMs,
 };
 
-/// The queue of a job that names none.
-const DEFAULT_QUEUE: &str = "default";
 /// The media type of a payload that has none.
 const DEFAULT_CONTENT_TYPE: &str = "application/octet-stream";
 
@@ -137,10 +135,10 @@ impl Job {
     fn check_expiry(&self) -> Result<(), String> {
         match self.terms.expires {
             Some(expires) if expires <= self.due.max(self.enqueued_at) => Err(format!(
-                "it expires at {} ms since 1970, which is not after it is due ({}): it could never \
+                "it expires at {}, which is not after it is due ({}): it could never \
                  be begun",
-                expires.0,
-                self.due.max(self.enqueued_at).0
+                expires,
+                self.due.max(self.enqueued_at)
             )),
             Some(expires) if expires.since(self.due) > DUE_AHEAD_MS => {
                 Err("it expires more than 100 years after it is due: leave that out".into())

@@ -4,6 +4,7 @@ use alloc::{boxed::Box, string::String, sync::Arc, vec::Vec};
 
 use crate::{
     event::{Event, RecordAt},
+    hold::Hold,
     id::JobId,
     index::Told,
     job::Digest,
@@ -54,6 +55,20 @@ impl Ledger {
     #[must_use]
     pub fn limits(&self, queue: &str) -> QueueLimits {
         self.index.queues.limits(queue)
+    }
+
+    /// What keeps a job from being begun that is due; `None` when it does not wait.
+    #[must_use]
+    pub fn hold(&self, id: JobId, now: Now) -> Option<Hold> {
+        self.index
+            .hold(id, self.slot(id)?, &self.sides.of(id), now, &self.names)
+    }
+
+    /// What keeps due jobs of a queue from being begun: all of them, or those of one of its groups.
+    #[must_use]
+    pub fn hold_of(&self, queue: &str, now: Now) -> Option<Hold> {
+        let at = self.names.number(queue)?;
+        self.index.queues.hold_of(at, now, &self.names)
     }
 
     /// How many jobs of a queue wait, due or not.

@@ -350,6 +350,7 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         Command::Prune(Retention {
             ended_before: UnixMs(before),
             keep,
+            spared_from: UnixMs(u64::MAX),
             max: 9,
         })
     };

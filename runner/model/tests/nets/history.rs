@@ -177,6 +177,7 @@ impl World {
             Op::Prune { age, keep, max } => Command::Prune(Retention {
                 ended_before: UnixMs(self.now.wall.0.saturating_sub(*age)),
                 keep: *keep,
+                spared_from: UnixMs(u64::MAX),
                 max: *max,
             }),
             Op::Steer { queue, mode } => steer(*queue, *mode),

@@ -11,6 +11,14 @@ use crate::store::{
 };
 
 impl Double {
+    /// What changes come to that are taken back.
+    pub(super) fn undone<T>(&self, change: impl FnOnce() -> T) -> T {
+        let before = self.inner.lock().unwrap().clone();
+        let answer = change();
+        *self.inner.lock().unwrap() = before;
+        answer
+    }
+
     pub(super) fn change(&self, wish: Amend) -> Result<Changed, Rejected> {
         let mut inner = self.inner.lock().unwrap();
         let id = wish.id();
@@ -27,6 +35,7 @@ impl Double {
             Amend::Snooze { .. } => (waits, "snooze", Some(State::Scheduled)),
             Amend::Discard { .. } => (waits, "discard", Some(State::Discarded)),
             Amend::Remove { force, .. } => (*force || !waits, "delete", None),
+            Amend::Cancel { how, .. } => (waits, how.name(), Some(State::Cancelled)),
             Amend::Delete(_) => (state == State::Dead, "delete", None),
             _ => (state == State::Dead, "retry", Some(State::Available)),
         };

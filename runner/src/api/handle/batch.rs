@@ -100,7 +100,8 @@ async fn cancel(
         let ids: Vec<JobId> = running.rows.iter().map(|row| row.id).collect();
         if !ids.is_empty() {
             // One that ended meanwhile is as well off.
-            amend::call_off(ctx, ids, (Asked::Cancel, by.clone(), reason.clone())).await?;
+            let said = (Asked::Cancel, by.clone(), reason.clone());
+            amend::call_off(ctx, ids, said, false).await?;
         }
         page.cursor = running.next;
         if page.cursor.is_none() {

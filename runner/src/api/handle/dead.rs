@@ -47,16 +47,28 @@ pub(super) async fn raw(ctx: &Ctx, name: LetterName) -> Reply {
     raw.map(Response::RawLetter).ok_or_else(|| missing(name))
 }
 
-pub(super) async fn amend(ctx: &Ctx, letters: Vec<LetterRef>, wish: DeadWish) -> Reply {
+pub(super) async fn amend(
+    ctx: &Ctx,
+    letters: Vec<LetterRef>,
+    wish: DeadWish,
+    dry_run: bool,
+) -> Reply {
     few(letters.len(), "letters")?;
     let names: Vec<LetterName> = letters.iter().map(|letter| letter.name).collect();
-    let answers = ctx.store.amend_dead(letters, wish).await?;
-    let answers = names.into_iter().zip(answers);
-    Ok(Response::Amended(
-        answers
-            .map(|(name, answer)| amended(name, answer))
-            .collect(),
-    ))
+    let answers = match dry_run {
+        true => ctx.store.weigh_dead(letters, wish).await?,
+        false => ctx.store.amend_dead(letters, wish).await?,
+    };
+    let mut told = Vec::with_capacity(names.len());
+    for (name, answer) in names.into_iter().zip(answers) {
+        told.push(match (name, answer) {
+            (LetterName::Job(id), Amended::Refused(rejected)) => {
+                Err(super::amend::refused_by_key(ctx, id, rejected).await?)
+            }
+            (name, answer) => amended(name, answer),
+        });
+    }
+    Ok(Response::Amended(told))
 }
 
 fn amended(name: LetterName, answer: Amended) -> Result<LetterName, ApiError> {

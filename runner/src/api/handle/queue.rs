@@ -2,7 +2,7 @@
 
 use sandhog_model::{Amend, JobId};
 
-use super::{amend, checked, waiting};
+use super::{amend, checked, why};
 use crate::{
     api::{Ctx, QueueView, Reply, Response},
     store::{PageRequest, Steer},
@@ -11,7 +11,7 @@ use crate::{
 pub(super) async fn list(ctx: &Ctx) -> Reply {
     let mut views = Vec::new();
     for row in ctx.store.queues().await? {
-        let reason = waiting::of_queue(ctx, &row).await?;
+        let reason = why::of_queue(ctx, &row).await?;
         views.push(QueueView { row, reason });
     }
     Ok(Response::Queues(views))
@@ -28,7 +28,9 @@ pub(super) async fn unique(ctx: &Ctx, page: PageRequest) -> Reply {
 }
 
 pub(super) async fn unlock(ctx: &Ctx, ids: Vec<JobId>) -> Reply {
-    let answers = amend::all(ctx, &ids, Amend::Unlock).await?.into_iter();
+    let answers = amend::all(ctx, &ids, false, Amend::Unlock)
+        .await?
+        .into_iter();
     let released = answers.map(|answer| answer.map(|changed| changed.is_new));
     Ok(Response::Unlocked(released.collect()))
 }

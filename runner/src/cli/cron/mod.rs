@@ -5,6 +5,7 @@ mod entries;
 mod next;
 
 use super::{
+    door::Need,
     exit::{Exit, Outcome},
     session::Session,
     who::this_user,
@@ -30,6 +31,7 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: CronCommand) -> Outcom
         CronCommand::Trigger { name } => entries::act(session, name, CronAct::Trigger),
         CronCommand::Add(add) => {
             let entry = add.entry();
+            session.door(Need::Anything)?;
             entries::act(session, add.name, CronAct::Add { entry })
         }
         CronCommand::Rm { name } => entries::act(session, name, CronAct::Remove),

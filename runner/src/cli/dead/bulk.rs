@@ -1,6 +1,9 @@
 //! `sandhog dead retry` and `sandhog dead rm`.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -15,8 +18,8 @@ use super::{
     args::{Rate, Which, until_now},
 };
 use crate::{
-    api::{ErrorCode, Request},
-    store::{DeadFilter, DeadRow, LetterRef, PageRequest},
+    api::{ApiError, ErrorCode, Request},
+    store::{DeadFilter, DeadRow, LetterName, LetterRef, PageRequest},
 };
 
 /// Letters asked for, and changed, at a time.
@@ -30,7 +33,7 @@ const TICK: Duration = Duration::from_millis(100);
 struct Change {
     /// As a participle.
     done: &'static str,
-    request: fn(Vec<LetterRef>) -> Request,
+    request: fn(Vec<LetterRef>, bool) -> Request,
     /// Letters a second.
     rate: Option<u32>,
 }
@@ -40,7 +43,7 @@ pub(super) fn retry(session: &mut Session<'_, '_>, which: Which, rate: Rate) -> 
     let throttled = !which.dry_run && session.door(Need::Jobs)?.is_runner();
     let change = Change {
         done: "requeued",
-        request: |letters| Request::Requeue { letters },
+        request: |letters, dry_run| Request::Requeue { letters, dry_run },
         rate: rate.0.filter(|_| throttled),
     };
     run(session, which, &change)
@@ -49,7 +52,7 @@ pub(super) fn retry(session: &mut Session<'_, '_>, which: Which, rate: Rate) -> 
 pub(super) fn remove(session: &mut Session<'_, '_>, which: Which) -> Outcome<Exit> {
     let change = Change {
         done: "deleted",
-        request: |letters| Request::Delete { letters },
+        request: |letters, dry_run| Request::Delete { letters, dry_run },
         rate: None,
     };
     run(session, which, &change)
@@ -57,10 +60,13 @@ pub(super) fn remove(session: &mut Session<'_, '_>, which: Which) -> Outcome<Exi
 
 fn run(session: &mut Session<'_, '_>, which: Which, change: &Change) -> Outcome<Exit> {
     let mut filter = which.filters.filter();
+    let mut rows = Vec::new();
     let letters: Vec<LetterRef> = match (which.names.is_empty(), filter.is_empty()) {
         (false, true) if !which.all => {
-            let names = which.names.iter();
-            names
+            // Twice the same is once.
+            let mut names: BTreeSet<&LetterName> = which.names.iter().collect();
+            let named = which.names.iter().filter(|name| names.remove(name));
+            named
                 .map(|name| LetterRef {
                     name: *name,
                     token: None,
@@ -81,10 +87,7 @@ fn run(session: &mut Session<'_, '_>, which: Which, change: &Change) -> Outcome<
             if !is_all && !filter.unreadable {
                 until_now(&mut filter);
             }
-            let rows = rows(session, &filter)?;
-            if which.dry_run {
-                return dry_run(session, &rows, change);
-            }
+            rows = all(session, &filter)?;
             let of = |row: &DeadRow| LetterRef {
                 name: row.name,
                 token: row.unreadable.is_none().then_some(row.token),
@@ -93,18 +96,14 @@ fn run(session: &mut Session<'_, '_>, which: Which, change: &Change) -> Outcome<
         }
     };
     if which.dry_run {
-        let names: Vec<String> = letters
-            .iter()
-            .map(|letter| letter.name.to_string())
-            .collect();
-        return say_dry(session, &names, change);
+        return weigh(session, &letters, &rows, change);
     }
     apply(session, &letters, change)
 }
 
 /// The letters there are now. Taken together before any is changed: changing them moves the pages,
 /// and a job that dies again meanwhile is known by its token.
-fn rows(session: &mut Session<'_, '_>, filter: &DeadFilter) -> Outcome<Vec<DeadRow>> {
+fn all(session: &mut Session<'_, '_>, filter: &DeadFilter) -> Outcome<Vec<DeadRow>> {
     let mut rows = Vec::new();
     let mut page = PageRequest {
         limit: BATCH,
@@ -124,33 +123,65 @@ fn rows(session: &mut Session<'_, '_>, filter: &DeadFilter) -> Outcome<Vec<DeadR
     }
 }
 
-fn dry_run(session: &mut Session<'_, '_>, rows: &[DeadRow], change: &Change) -> Outcome<Exit> {
-    if session.is_json() {
-        let names: Vec<String> = rows.iter().map(|row| row.name.to_string()).collect();
-        return say_dry(session, &names, change);
+/// Say what a command would do, and which letters it would be refused for. `rows` are those of a choice.
+fn weigh(
+    session: &mut Session<'_, '_>,
+    letters: &[LetterRef],
+    rows: &[DeadRow],
+    change: &Change,
+) -> Outcome<Exit> {
+    let mut tally = Tally::default();
+    for part in letters.chunks(BATCH) {
+        let answers = ask!(session, (change.request)(part.to_vec(), true), Amended);
+        tally.take(session, part, answers);
     }
-    session.say(&super::table(&rows[..rows.len().min(SHOWN)]))?;
-    note_dry(session, rows.len(), change);
-    Ok(Exit::Done)
-}
-
-fn say_dry(session: &mut Session<'_, '_>, names: &[String], change: &Change) -> Outcome<Exit> {
-    let first = &names[..names.len().min(SHOWN)];
+    let first: Vec<&LetterName> = tally.done.iter().take(SHOWN).collect();
     if session.is_json() {
-        session.json(&json!({ "count": names.len(), "first": first }))?;
+        session.json(&json!({ "count": tally.done.len(), "first": first }))?;
+    } else if rows.is_empty() {
+        let names: Vec<String> = first.iter().map(ToString::to_string).collect();
+        session.say(&names.join("\n"))?;
     } else {
-        session.say(&first.join("\n"))?;
+        let is_first = |row: &&DeadRow| first.contains(&&row.name);
+        let shown: Vec<DeadRow> = rows.iter().filter(is_first).cloned().collect();
+        session.say(&super::table(&shown))?;
     }
-    note_dry(session, names.len(), change);
-    Ok(Exit::Done)
-}
-
-fn note_dry(session: &mut Session<'_, '_>, count: usize, change: &Change) {
-    let letters = text::count(count as u64, "letter");
+    let count = text::count(tally.done.len() as u64, "letter");
     session.note(&format!(
-        "{letters} would be {}; nothing was changed",
+        "{count} would be {}; nothing was changed",
         change.done
     ));
+    Ok(tally.first.unwrap_or(Exit::Done))
+}
+
+/// What became of letters.
+#[derive(Default)]
+struct Tally {
+    done: Vec<LetterName>,
+    /// Brought back since they were listed.
+    changed_since: u64,
+    /// How the first refusal ends the command.
+    first: Option<Exit>,
+}
+
+impl Tally {
+    fn take(
+        &mut self,
+        session: &mut Session<'_, '_>,
+        letters: &[LetterRef],
+        answers: Vec<Result<LetterName, ApiError>>,
+    ) {
+        for (letter, answer) in letters.iter().zip(answers) {
+            match answer {
+                Ok(name) => self.done.push(name),
+                Err(error) if error.code == ErrorCode::Changed => self.changed_since += 1,
+                Err(error) => {
+                    session.note(&format!("{}: {error}", letter.name));
+                    self.first.get_or_insert(Fault::from(error).exit);
+                }
+            }
+        }
+    }
 }
 
 /// Change letters, and print the names of those that were.
@@ -161,8 +192,7 @@ fn apply(session: &mut Session<'_, '_>, letters: &[LetterRef], change: &Change) 
         None => BATCH,
     };
     let (start, mut sent) = (Instant::now(), 0_usize);
-    let mut done = Vec::with_capacity(letters.len());
-    let (mut changed_since, mut first) = (0_u64, None);
+    let mut tally = Tally::default();
     for part in letters.chunks(batch) {
         if let Some(rate) = change.rate {
             let due = start + Duration::from_secs_f64(sent as f64 / f64::from(rate));
@@ -174,24 +204,19 @@ fn apply(session: &mut Session<'_, '_>, letters: &[LetterRef], change: &Change) 
             break;
         }
         sent += part.len();
-        let answers = ask!(session, (change.request)(part.to_vec()), Amended);
-        for (letter, answer) in part.iter().zip(answers) {
-            match answer {
-                Ok(name) => done.push(name.to_string()),
-                Err(error) if error.code == ErrorCode::Changed => changed_since += 1,
-                Err(error) => {
-                    let fault = Fault::from(error.clone());
-                    session.note(&format!("{}: {error}", letter.name));
-                    first.get_or_insert(fault.exit);
-                }
-            }
-        }
+        let answers = ask!(session, (change.request)(part.to_vec(), false), Amended);
+        tally.take(session, part, answers);
     }
+    let Tally {
+        done,
+        changed_since,
+        first,
+    } = tally;
     if session.is_json() {
         session.json(&json!(done))?;
     } else {
         for name in &done {
-            session.say(name)?;
+            session.say(&name.to_string())?;
         }
     }
     if changed_since > 0 {

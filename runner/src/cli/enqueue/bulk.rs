@@ -10,21 +10,24 @@ use std::{
 
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use sandhog_model::{JobId, KindDefaults, NewJob, UnixMs, job::Bounds};
+use sandhog_model::{NewJob, UnixMs};
+use serde_json::Value;
 
 use super::{ndjson, send, where_they_wait};
 use crate::{
-    api::JOBS_PER_ENQUEUE,
+    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, check_job},
     cli::{
         door::Need,
         exit::{Exit, Fault, Outcome},
         session::{Session, wall},
-        text,
+        shapes, text,
     },
 };
 
 /// Longest line, in bytes. The largest payload in base64 and all else of a job fit in.
 const LINE_BYTES: u64 = 16 << 20;
+/// Lines that are not right and are told of.
+const TOLD: usize = 20;
 /// Payload bytes after which a chunk is sent although it could hold more jobs.
 const CHUNK_BYTES: usize = 8 << 20;
 
@@ -136,22 +139,35 @@ pub(in crate::cli) fn enqueue(
     let sent = push(session, file, pattern, *now, &bar, &mut printer);
     bar.finish_and_clear();
     printer.end(session)?;
+    let taken = printer.taken;
     if let Err(fault) = sent {
         let done = format!(
-            "{} of {jobs} jobs were enqueued: their ids were printed",
-            printer.printed
+            "{taken} of {jobs} jobs were enqueued: their ids were printed; what comes after line {} was not answered",
+            printer.line
         );
         let mut fault = about(fault, path, &done);
-        if printer.printed > 0 {
+        if taken > 0 {
             // Whoever sends all of it again would enqueue these twice.
-            fault.exit = Exit::Failed;
+            fault.exit = Exit::Partly;
         }
         return Err(fault);
     }
-    let done = text::count(printer.printed as u64, "job");
-    session.note(&format!("{done} enqueued"));
+    let Some(refused) = printer.refused else {
+        let done = text::count(taken, "job");
+        session.note(&format!("{done} enqueued{}", printer.astray()));
+        where_they_wait(session, kinds, "they wait");
+        return Ok(Exit::Done);
+    };
+    session.note(&format!(
+        "{taken} of {jobs} jobs enqueued, {} refused{}",
+        *jobs as u64 - taken,
+        printer.astray()
+    ));
     where_they_wait(session, kinds, "they wait");
-    Ok(Exit::Done)
+    Ok(match taken {
+        0 => refused,
+        _ => Exit::Partly,
+    })
 }
 
 fn about(fault: Fault, path: &Path, done: &str) -> Fault {
@@ -179,24 +195,33 @@ fn check(
     pattern: &NewJob,
     now: UnixMs,
 ) -> Outcome<(usize, BTreeSet<String>)> {
-    let bounds = Bounds {
-        payload_bytes: session.config.limits.payload as usize,
-    };
-    let defaults = KindDefaults::default();
+    let payload_bytes = session.config.limits.payload as usize;
     let mut lines = Lines::new(file)?;
-    let mut jobs = 0;
-    let mut kinds = BTreeSet::new();
+    let (mut jobs, mut kinds) = (0, BTreeSet::new());
+    let mut wrong = Vec::new();
     while let Some(line) = lines.next()? {
-        let parsed = ndjson::parse(line, pattern, now);
-        let job = parsed.map_err(|error| at(lines.number, error))?;
-        if !kinds.contains(&job.kind) {
-            kinds.insert(job.kind.clone());
-        }
-        job.accept_within(JobId(1), now, &defaults, bounds)
-            .map_err(|rejected| at(lines.number, format!("is refused: {rejected}")))?;
         jobs += 1;
+        let parsed = ndjson::parse(line, pattern, now).map_err(|error| error.to_string());
+        let checked = parsed.and_then(|job| {
+            if !kinds.contains(&job.kind) {
+                kinds.insert(job.kind.clone());
+            }
+            check_job(job, now, payload_bytes).map_err(|refused| format!("is refused: {refused}"))
+        });
+        if let Err(why) = checked {
+            wrong.push(format!("line {} {why}", lines.number));
+        }
     }
-    Ok((jobs, kinds))
+    match wrong.len() {
+        0 => Ok((jobs, kinds)),
+        count => {
+            if count > TOLD {
+                wrong.truncate(TOLD);
+                wrong.push(format!("and {} more", count - TOLD));
+            }
+            Err(Fault::usage(wrong.join("\n  ")))
+        }
+    }
 }
 
 fn push(
@@ -245,7 +270,7 @@ impl Chunk {
         self.jobs.len() == JOBS_PER_ENQUEUE || self.bytes >= CHUNK_BYTES
     }
 
-    /// Send and print. The first refusal ends the whole, after the ids of its chunk are printed.
+    /// Send and print. What is refused stands in its place, and the rest goes on.
     fn send(&mut self, session: &mut Session<'_, '_>, printer: &mut Printer) -> Outcome<()> {
         if self.jobs.is_empty() {
             return Ok(());
@@ -253,20 +278,13 @@ impl Chunk {
         self.bytes = 0;
         let lines = std::mem::take(&mut self.lines);
         let answers = send(session, std::mem::take(&mut self.jobs))?;
-        let mut refused = None;
         for (line, answer) in lines.into_iter().zip(answers) {
             match answer {
-                Ok(job) => printer.id(session, job.id)?,
-                Err(error) => {
-                    let fault = Fault::from(error.clone());
-                    refused.get_or_insert(Fault::new(
-                        fault.exit,
-                        anyhow!("line {line} was not taken: {error}"),
-                    ));
-                }
+                Ok(job) => printer.taken(session, line, &job)?,
+                Err(error) => printer.refused(session, line, error)?,
             }
         }
-        refused.map_or(Ok(()), Err)
+        Ok(())
     }
 }
 
@@ -285,24 +303,68 @@ fn bar(session: &Session<'_, '_>, size: u64) -> ProgressBar {
     bar
 }
 
-/// Prints ids as they come: one a line, or one JSON array.
+/// Prints what became of each line, in their order: an id or a dash a line, or one JSON array.
+#[derive(Default)]
 struct Printer {
     json: bool,
-    printed: usize,
+    /// The last line that was answered.
+    line: u64,
+    printed: u64,
+    taken: u64,
+    /// Jobs that were there before, outside of the batch that they were wished into.
+    astray: u64,
+    /// How the first refusal would end the command.
+    refused: Option<Exit>,
 }
 
 impl Printer {
     fn new(json: bool) -> Self {
-        Self { json, printed: 0 }
+        Self {
+            json,
+            ..Self::default()
+        }
     }
 
-    fn id(&mut self, session: &mut Session<'_, '_>, id: JobId) -> Outcome<()> {
-        match (self.json, self.printed) {
-            (true, 0) => write!(session.io.out, "[\"{id}\"")?,
-            (true, _) => write!(session.io.out, ",\n\"{id}\"")?,
-            (false, _) => writeln!(session.io.out, "{id}")?,
+    fn taken(&mut self, session: &mut Session<'_, '_>, line: u64, job: &Enqueued) -> Outcome<()> {
+        self.taken += 1;
+        self.astray += u64::from(job.batch.is_some_and(|batch| !batch.is_as_wished()));
+        self.next(session, line, &job.id.text(), || shapes::enqueued(job))
+    }
+
+    fn refused(
+        &mut self,
+        session: &mut Session<'_, '_>,
+        line: u64,
+        error: ApiError,
+    ) -> Outcome<()> {
+        self.next(session, line, "-", || shapes::refused(&error))?;
+        if !self.json {
+            session.note(&format!("line {line} was refused: {error}"));
         }
+        self.refused.get_or_insert(Fault::from(error).exit);
+        Ok(())
+    }
+
+    fn next(
+        &mut self,
+        session: &mut Session<'_, '_>,
+        line: u64,
+        word: &str,
+        shape: impl FnOnce() -> Value,
+    ) -> Outcome<()> {
+        let begin = match self.printed {
+            0 => "[",
+            _ => ",\n",
+        };
+        self.line = line;
         self.printed += 1;
+        if self.json {
+            let mut value = shape();
+            value["line"] = line.into();
+            write!(session.io.out, "{begin}{}", text::json(&value))?;
+        } else {
+            writeln!(session.io.out, "{word}")?;
+        }
         Ok(())
     }
 
@@ -312,5 +374,15 @@ impl Printer {
             writeln!(session.io.out, "{end}")?;
         }
         Ok(())
+    }
+
+    fn astray(&self) -> String {
+        match self.astray {
+            0 => String::new(),
+            count => format!(
+                "; {count} of them {} there before and not in the batch",
+                if count == 1 { "was" } else { "were" }
+            ),
+        }
     }
 }

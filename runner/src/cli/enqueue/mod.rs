@@ -18,7 +18,7 @@ use super::{
     shapes, text, when,
 };
 use crate::{
-    api::{Enqueued, Request, Response},
+    api::{Enqueued, Joined, Request, Response},
     json::new_job as ndjson,
 };
 use terms::Terms;
@@ -87,20 +87,37 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
         .at
         .or_else(|| Some(wall().plus(when::millis(args.after?))));
     let kind = job.kind.clone();
-    let Enqueued { id, existing } = one(session, job, args.wait)?;
-    if existing {
-        session.note(&format!("job {id} was there already, and is the answer"));
+    let enqueued = one(session, job, args.wait)?;
+    let id = enqueued.id;
+    if let Some(told) = existing(&enqueued) {
+        session.note(&told);
     }
     if args.wait {
         return wait::run(session, id, args.timeout, args.output.as_deref());
     }
     if session.is_json() {
-        session.json(&shapes::enqueued(id, existing))?;
+        session.json(&shapes::enqueued(&enqueued))?;
     } else {
         session.say(&id.text())?;
     }
     where_they_wait(session, &[kind], "the job waits");
     Ok(Exit::Done)
+}
+
+/// What is to be known of a job that was there already.
+fn existing(job: &Enqueued) -> Option<String> {
+    let id = job.existing.then_some(job.id)?;
+    let told = format!("job {id} was there already, and is the answer");
+    Some(match job.batch.filter(|batch| !batch.is_as_wished()) {
+        None => told,
+        Some(Joined { wished, is: None }) => {
+            format!("{told}: it is in no batch, and batch {wished} goes on without it")
+        }
+        Some(Joined {
+            wished,
+            is: Some(is),
+        }) => format!("{told}: it stays in batch {is}, and batch {wished} goes on without it"),
+    })
 }
 
 fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<Enqueued> {

@@ -201,11 +201,10 @@ fn ending(view: &JobView) -> String {
         return format!("job {} is {}", row.id, row.state);
     };
     let mut lines = format!(
-        "job {} is {} after attempt {} of {}: {}",
+        "job {} is {} after attempt {}: {}",
         row.id,
         row.state,
-        row.attempt,
-        row.max_attempts,
+        job::tries(row.attempt, row.max_attempts, view.losses),
         job::told(failure)
     );
     if let Some(hint) = &failure.hint {

@@ -144,6 +144,9 @@ pub(in crate::cli) enum JobCommand {
         /// Until this instant, such as 2030-01-31T08:00:00Z
         #[arg(long, value_name = "INSTANT", value_parser = when::instant, group = "when")]
         until: Option<UnixMs>,
+        /// Only say how many and show the first few; change nothing
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Drop waiting jobs: they end as `discarded`
     ///

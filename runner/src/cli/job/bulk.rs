@@ -10,7 +10,7 @@ use super::{
         exit::{Exit, Fault, Outcome},
         interrupt::Interrupt,
         session::{Session, ask},
-        text,
+        shapes, text,
         who::this_user,
     },
     args::{Said, Which},
@@ -79,7 +79,7 @@ impl Verb {
         let besides = State::ALL.into_iter();
         Self {
             act: Act::Amend(JobAct::Retry),
-            names: ["retry", "to be run"],
+            names: ["retry", "retried"],
             states: Vec::new(),
             besides: besides.filter(|state| *state != State::Running).collect(),
         }
@@ -132,28 +132,31 @@ impl Verb {
         Ok(filter)
     }
 
-    fn request(&self, ids: Vec<JobId>) -> Request {
+    fn request(&self, ids: Vec<JobId>, dry_run: bool) -> Request {
         match &self.act {
             Act::CallOff { how, by, reason } => Request::CallOff {
                 ids,
                 how: *how,
                 by: by.clone(),
                 reason: reason.clone(),
+                dry_run,
             },
             Act::Amend(act) => Request::AmendJobs {
                 ids,
                 act: act.clone(),
+                dry_run,
             },
         }
     }
 
-    /// Change some jobs: the state of each, `None` when it is gone.
+    /// Change some jobs, or ask what they would become: the state of each, `None` when it is gone.
     fn change(
         &self,
         session: &mut Session<'_, '_>,
         ids: &[JobId],
+        dry_run: bool,
     ) -> Outcome<Vec<Result<Option<State>, ApiError>>> {
-        let request = self.request(ids.to_vec());
+        let request = self.request(ids.to_vec(), dry_run);
         Ok(match &self.act {
             Act::CallOff { .. } => {
                 let answers = ask!(session, request, CalledOff);
@@ -186,10 +189,10 @@ pub(super) fn run(session: &mut Session<'_, '_>, which: Which, verb: &Verb) -> O
         }
         (true, true) => choose(session, &verb.choice(filter)?)?,
     };
-    if which.dry_run {
-        return dry_run(session, &ids, verb);
+    match which.dry_run {
+        true => weigh(session, &ids, verb, is_choice),
+        false => apply(session, &ids, verb, is_choice),
     }
-    apply(session, &ids, verb, is_choice)
 }
 
 /// The jobs there are now. Taken together before any is changed; none that comes later is among them, since
@@ -215,17 +218,44 @@ fn choose(session: &mut Session<'_, '_>, filter: &JobFilter) -> Outcome<Vec<JobI
     }
 }
 
-fn dry_run(session: &mut Session<'_, '_>, ids: &[JobId], verb: &Verb) -> Outcome<Exit> {
-    let first: Vec<String> = ids.iter().take(SHOWN).map(|id| id.text()).collect();
+/// Say what a verb would do, and which jobs it would be refused for: what is exact is asked of the rules
+/// that would refuse it.
+pub(super) fn weigh(
+    session: &mut Session<'_, '_>,
+    ids: &[JobId],
+    verb: &Verb,
+    is_choice: bool,
+) -> Outcome<Exit> {
+    let (mut count, mut shown, mut first) = (0_u64, Vec::new(), None);
+    for part in ids.chunks(BATCH) {
+        for (id, answer) in part.iter().zip(verb.change(session, part, true)?) {
+            match answer {
+                Ok(_) => {
+                    count += 1;
+                    shown.extend((shown.len() < SHOWN).then(|| id.text()));
+                }
+                Err(error) if is_choice && went_on(&error) => {}
+                Err(error) => {
+                    session.note(&format!("sandhog: {error}"));
+                    first.get_or_insert(Fault::from(error).exit);
+                }
+            }
+        }
+    }
     if session.is_json() {
-        session.json(&json!({ "count": ids.len(), "first": first }))?;
+        session.json(&json!({ "count": count, "first": shown }))?;
     } else {
-        session.say(&first.join("\n"))?;
+        session.say(&shown.join("\n"))?;
     }
     let [_, done] = verb.names;
-    let jobs = text::count(ids.len() as u64, "job");
+    let jobs = text::count(count, "job");
     session.note(&format!("{jobs} would be {done}; nothing was changed"));
-    Ok(Exit::Done)
+    Ok(first.unwrap_or(Exit::Done))
+}
+
+/// Whether the job is not what it was when it was looked up.
+fn went_on(error: &ApiError) -> bool {
+    matches!(error.code, ErrorCode::NotFound | ErrorCode::WrongState)
 }
 
 /// Change jobs one part after the other, and say what became of each. Of a choice, those that went on
@@ -246,21 +276,16 @@ pub(super) fn apply(
             break;
         }
         sent += part.len();
-        for (id, answer) in part.iter().zip(verb.change(session, part)?) {
+        for (id, answer) in part.iter().zip(verb.change(session, part, false)?) {
             match answer {
                 Ok(state) if session.is_json() => {
-                    let state = state.map_or("deleted", State::name);
+                    let state = shapes::state_now(state);
                     done.push(json!({ "id": id, "state": state }));
                 }
                 Ok(Some(State::Running)) => session.say(&format!("{id} running, asked to end"))?,
                 Ok(Some(state)) => session.say(&format!("{id} {state}"))?,
                 Ok(None) => session.say(&format!("{id} deleted"))?,
-                Err(error)
-                    if is_choice
-                        && matches!(error.code, ErrorCode::NotFound | ErrorCode::WrongState) =>
-                {
-                    meanwhile += 1;
-                }
+                Err(error) if is_choice && went_on(&error) => meanwhile += 1,
                 Err(error) => {
                     session.note(&format!("sandhog: {error}"));
                     first.get_or_insert(Fault::from(error).exit);

@@ -69,6 +69,7 @@ fn queue(name: &str, mode: QueueMode, due: u64, reason: Option<&str>) -> QueueVi
             set: QueueLimits::default(),
             weight: 1,
             max_depth: None,
+            hold: None,
         },
         reason: reason.map(str::to_owned),
     }

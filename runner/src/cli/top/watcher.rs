@@ -120,6 +120,7 @@ fn perform(door: &mut Door, act: &Act) -> Outcome<String> {
                 how: Asked::Kill,
                 by,
                 reason: None,
+                dry_run: false,
             };
             match door.call(request)? {
                 Response::CalledOff(mut answers) => match answers.pop() {

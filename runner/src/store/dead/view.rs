@@ -3,7 +3,7 @@
 
 use std::{fmt, str::FromStr};
 
-use sandhog_model::{FailureKind, JobId, Token, UnixMs};
+use sandhog_model::{Amend, FailureKind, JobId, Token, UnixMs};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::store::FailureRow;
@@ -182,6 +182,16 @@ pub enum DeadWish {
     Requeue,
     /// Forget them with their letters.
     Delete,
+}
+
+impl DeadWish {
+    /// The change of a job that it is.
+    pub(in crate::store) const fn of(self, id: JobId) -> Amend {
+        match self {
+            Self::Requeue => Amend::Requeue(id),
+            Self::Delete => Amend::Delete(id),
+        }
+    }
 }
 
 /// What became of a letter of an import.

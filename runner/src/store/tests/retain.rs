@@ -87,3 +87,21 @@ fn a_job_whose_parent_or_child_was_forgotten_is_shown() {
     churn(&*store, 1);
     assert_eq!(state(&*store, id), None);
 }
+
+#[test]
+fn what_ended_a_moment_ago_stays_for_those_who_wait_for_it() {
+    let (mut stage, _) = Stage::sim();
+    stage.options.max_ended = Some(0);
+    stage.options.keep_ended_ms = Some(1);
+    stage.options.spare_ended_ms = 10_000;
+    let store = stage.open();
+    let id = enqueue(&*store, "photo").expect("enqueued");
+    settle(&*store, &claim_one(&*store, "photo"), completed()).expect("settled");
+    stage.clock.pass(10_000);
+    churn(&*store, 1);
+    wait(store.sweep()).expect("swept");
+    assert_eq!(state(&*store, id), Some(State::Completed));
+    stage.clock.pass(1);
+    wait(store.sweep()).expect("swept");
+    assert_eq!(state(&*store, id), None);
+}

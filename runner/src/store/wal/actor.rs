@@ -243,6 +243,7 @@ impl Actor {
             }
             Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
             Wish::OfBatches(ask) => self.ask_of_batches(ask, now),
+            Wish::Weigh(ask) => self.weigh(ask, now),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
                 let _ = reply.send(Ok(self.stats(now)));

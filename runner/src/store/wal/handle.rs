@@ -12,8 +12,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, ClaimRequest, IdMint, Job, JobId, Letter, QueueRules, Rejected,
-    Settlement, State, Token, cron::CronWish,
+    Amend, BatchWish, Cancellation, ClaimRequest, Hold, IdMint, Job, JobId, Letter, QueueRules,
+    Rejected, Settlement, State, Token, cron::CronWish,
 };
 use tokio::sync::{Notify, broadcast, oneshot, watch};
 
@@ -21,7 +21,9 @@ use super::{
     mailbox::{Mailbox, Refused},
     segments::SegmentFiles,
     views,
-    wish::{BatchAsk, CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, Wish},
+    wish::{
+        BatchAsk, CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, WeighAsk, Wish,
+    },
 };
 use crate::{
     clock::Clock,
@@ -319,6 +321,18 @@ impl Inspect for Wal {
     fn raw_letter(&self, name: LetterName) -> Answer<'_, Option<RawLetter>> {
         let dead = self.dead.clone();
         Box::pin(on_blocking_thread(move || dead.raw(name)))
+    }
+
+    fn hold(&self, id: JobId) -> Answer<'_, Option<Hold>> {
+        Box::pin(self.ask(move |reply| Wish::OfQueues(QueueAsk::Hold(id, reply))))
+    }
+
+    fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
+        Box::pin(self.ask(|reply| Wish::Weigh(WeighAsk::Jobs(wishes, reply))))
+    }
+
+    fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
+        Box::pin(self.ask(move |reply| Wish::Weigh(WeighAsk::Letters(letters, wish, reply))))
     }
 
     fn stats(&self) -> Answer<'_, StoreStats> {

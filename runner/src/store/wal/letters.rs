@@ -84,6 +84,14 @@ fn carried(letter: &Letter, now: Now) -> Carried {
     carried
 }
 
+/// A change of a dead job was refused: of one that was listed, because it was brought back since.
+pub(super) fn refused(rejected: Rejected, listed: Option<Token>) -> Amended {
+    match rejected {
+        Rejected::WrongState { .. } if listed.is_some() => Amended::Changed,
+        rejected => Amended::Refused(rejected),
+    }
+}
+
 impl Actor {
     /// Do one wish about letters.
     pub(super) fn take_letters(&mut self, wish: LetterWish, now: Now) -> Waiting {
@@ -152,17 +160,9 @@ impl Actor {
         if token.is_some_and(|token| token != entry.token) {
             return Ok(Some(Amended::Changed));
         }
-        let amend = match wish {
-            DeadWish::Requeue => Amend::Requeue(id),
-            DeadWish::Delete => Amend::Delete(id),
-        };
-        match self.carry_out(Command::Amend(amend), now) {
+        match self.carry_out(Command::Amend(wish.of(id)), now) {
             Ok(_) => Ok(Some(Amended::Done)),
-            // Brought back since it was listed.
-            Err(StoreError::Rejected(Rejected::WrongState { .. })) if token.is_some() => {
-                Ok(Some(Amended::Changed))
-            }
-            Err(StoreError::Rejected(rejected)) => Ok(Some(Amended::Refused(rejected))),
+            Err(StoreError::Rejected(rejected)) => Ok(Some(refused(rejected, token))),
             Err(error) => Err(error),
         }
     }

@@ -42,6 +42,7 @@ mod serve;
 mod spare;
 mod upkeep;
 mod views;
+mod weigh;
 mod wish;
 mod writer;
 
@@ -146,6 +147,8 @@ pub struct WalOptions {
     pub keep_ended_ms: Option<u64>,
     /// How many of them are kept, the latest; `None` for all.
     pub max_ended: Option<usize>,
+    /// A job that ended within so many milliseconds is kept whatever the bounds: someone may wait for its result.
+    pub spare_ended_ms: u64,
     /// What the operator says of queues.
     pub queues: Arc<QueueRules>,
     /// Told of each sync.
@@ -175,6 +178,7 @@ impl WalOptions {
             letters: LetterBounds::default(),
             keep_ended_ms: None,
             max_ended: None,
+            spare_ended_ms: 0,
             queues: Arc::default(),
             watch: Arc::default(),
             command: command.into(),

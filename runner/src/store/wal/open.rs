@@ -167,7 +167,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         purge_due: false,
         torn_tail_bytes,
         taken,
-        upkeep: Upkeep::new(options.keep_ended_ms, options.max_ended),
+        upkeep: Upkeep::new(&options),
         expiry: Expiry::default(),
         _lock: lock,
     };

@@ -17,6 +17,10 @@ impl Actor {
     pub(super) fn ask_of_queues(&mut self, ask: QueueAsk, now: Now) {
         match ask {
             QueueAsk::All(reply) => self.answer_look(reply, self.queues(now), true),
+            QueueAsk::Hold(id, reply) => {
+                let hold = self.writer.ledger.hold(id, now);
+                self.answer_look(reply, hold, true);
+            }
             QueueAsk::Steer(steer, reply) => {
                 let answer = self.steer(steer, now);
                 self.waiting.push(hold(reply, answer));
@@ -81,6 +85,7 @@ impl Actor {
                 set: ledger.steering(&queue).limits,
                 weight: rule.weight,
                 max_depth: rule.max_depth,
+                hold: ledger.hold_of(&queue, now),
                 queue,
                 counts,
             }

@@ -5,6 +5,7 @@ use sandhog_model::{Command, Event, JobId, Now, Retention, UnixMs, cron::CronSta
 use tokio::sync::watch;
 
 use super::{
+    WalOptions,
     actor::{Actor, hold},
     compact::Compaction,
     layout,
@@ -51,6 +52,7 @@ pub(super) struct Upkeep {
     pub(super) behind: watch::Sender<bool>,
     keep_ended_ms: Option<u64>,
     max_ended: Option<usize>,
+    spare_ended_ms: u64,
     /// Whether a look at the age of what ended is due.
     by_age: bool,
     /// Whether more is to be forgotten than one record may name.
@@ -58,13 +60,14 @@ pub(super) struct Upkeep {
 }
 
 impl Upkeep {
-    pub(super) fn new(keep_ended_ms: Option<u64>, max_ended: Option<usize>) -> Self {
+    pub(super) fn new(options: &WalOptions) -> Self {
         Self {
             compaction: None,
             phase: Phase::Asleep,
             behind: watch::Sender::new(false),
-            keep_ended_ms,
-            max_ended,
+            keep_ended_ms: options.keep_ended_ms,
+            max_ended: options.max_ended,
+            spare_ended_ms: options.spare_ended_ms,
             by_age: true,
             prune_more: false,
         }
@@ -289,6 +292,10 @@ impl Actor {
         let command = Command::Prune(Retention {
             ended_before: UnixMs(keep_ms.map_or(0, |ms| now.wall.0.saturating_sub(ms))),
             keep: self.upkeep.max_ended.unwrap_or(usize::MAX),
+            spared_from: UnixMs(match self.upkeep.spare_ended_ms {
+                0 => u64::MAX,
+                ms => now.wall.0.saturating_sub(ms),
+            }),
             max: PRUNED,
         });
         let before = self.writer.ledger.len();

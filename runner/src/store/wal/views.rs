@@ -111,6 +111,7 @@ pub(super) fn view(
         cancel: history.cancel(&known.entry),
         children: history.children(),
         losses: known.entry.losses,
+        waiting_because: None,
         attempts,
         job: history.job,
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sandhog_model::{
-    Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Job, JobId, Letter,
+    Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Hold, Job, JobId, Letter,
     QueueRules, RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
 };
 use tokio::sync::oneshot;
@@ -102,6 +102,7 @@ pub(super) enum CronAsk {
 /// What is asked of queues, and of unique jobs.
 pub(super) enum QueueAsk {
     All(Reply<Vec<QueueRow>>),
+    Hold(JobId, Reply<Option<Hold>>),
     Steer(Steer, Reply<()>),
     Govern(Arc<QueueRules>, Reply<()>),
     Unique {
@@ -120,6 +121,12 @@ pub(super) enum BatchAsk {
         limit: usize,
         reply: Reply<Vec<BatchRow>>,
     },
+}
+
+/// Changes of which only is asked what they would come to.
+pub(super) enum WeighAsk {
+    Jobs(Vec<Amend>, Reply<Vec<Result<Changed, Rejected>>>),
+    Letters(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
 }
 
 /// One wish.
@@ -148,6 +155,7 @@ pub(super) enum Wish {
     },
     OfQueues(QueueAsk),
     OfBatches(BatchAsk),
+    Weigh(WeighAsk),
     Stats(Reply<StoreStats>),
     Compact(Ask),
     Close(Reply<()>),

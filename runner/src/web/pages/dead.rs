@@ -226,8 +226,14 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let request = match field(&fields, "do") {
         Some("ask-retry") => return shown(asked(&site, &call, &fields, ("Bring back", "retry"))),
         Some("ask-delete") => return shown(asked(&site, &call, &fields, ("Delete", "delete"))),
-        Some("retry") => Request::Requeue { letters },
-        Some("delete") => Request::Delete { letters },
+        Some("retry") => Request::Requeue {
+            letters,
+            dry_run: false,
+        },
+        Some("delete") => Request::Delete {
+            letters,
+            dry_run: false,
+        },
         _ => {
             return Err(Problem::malformed(
                 "the form says nothing that can be done with letters",

@@ -82,6 +82,7 @@ fn facts(call: &Call, view: &JobView) -> Markup {
         dl {
             dt { "State" } dd { (frame::state(row.state)) " " (frame::at(row.at)) }
             dt { "Attempt" } dd { (row.attempt) " of " (row.max_attempts) @if view.losses > 0 { ", lost " (view.losses) " times with its runner" } }
+            @if let Some(why) = &view.waiting_because { dt { "Waits" } dd { "because " (why) } }
             dt { "Queue" } dd { a href={ (call.prefix) "/jobs?queue=" (row.queue) } { (row.queue) } ", priority " (row.priority) }
             dt { "Enqueued" } dd { (frame::at(job.enqueued_at)) ", due " (frame::at(job.due)) }
             @if let Some(parent) = row.parent { dt { "Parent" } dd { a href={ (call.prefix) "/jobs/" (parent) } { code { (parent) } } } }
@@ -150,12 +151,17 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let fields = said(&site, &call)?;
     let id: JobId = call.path("id")?;
     let (ids, by, reason) = (vec![id], call.by(), None);
-    let amend = |act| Request::AmendJobs { ids: vec![id], act };
+    let amend = |act| Request::AmendJobs {
+        ids: vec![id],
+        act,
+        dry_run: false,
+    };
     let call_off = |how| Request::CallOff {
         ids,
         how,
         by: by.clone(),
         reason: None,
+        dry_run: false,
     };
     let request = match field(&fields, "do") {
         Some("retry") => amend(JobAct::Retry),
@@ -170,6 +176,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
                 name: LetterName::Job(id),
                 token: None,
             }],
+            dry_run: false,
         },
         _ => {
             return Err(Problem::malformed(

@@ -66,6 +66,8 @@ codes! {
         "Such as a retry of a job that runs, or of a dead one, which is brought back as a dead letter. Nothing was done. Look at the job and decide again.";
     Duplicate, "duplicate", CONFLICT, "a unique job stands in the way",
         "A job with the same unique key is there already, and the new one says that it is to be refused then. The detail names that job.";
+    BatchClosed, "batch-closed", CONFLICT, "the batch takes nothing in",
+        "The batch is sealed, so that only its own jobs can add jobs to it, or it was called off, so that what comes back into it would be called off at once. Nothing was done. Open another batch, or enqueue the job without one.";
     Changed, "changed", CONFLICT, "it is not what was meant any more",
         "Since it was listed, the dead job was brought back, and may have died again. Nothing was done. List again.";
     TooLarge, "too-large", PAYLOAD_TOO_LARGE, "the body is too large",

@@ -86,6 +86,7 @@ impl From<ErrorCode> for Code {
             ErrorCode::Invalid => Self::Invalid,
             ErrorCode::WrongState => Self::WrongState,
             ErrorCode::Duplicate => Self::Duplicate,
+            ErrorCode::BatchClosed => Self::BatchClosed,
             ErrorCode::QueueFull => Self::QueueFull,
             ErrorCode::Changed => Self::Changed,
             ErrorCode::NoRunner => Self::NoRunner,

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::jobs::{ID, Nothing, OPERATOR, Reason, nothing};
 use crate::{
     api::{JobAct, Request},
-    json::when,
+    json::{shapes, when},
     web::{
         answer::{Answer, Outcome},
         call::Call,
@@ -26,6 +26,7 @@ const MAY: &[Code] = &[
     Code::WrongState,
     Code::Invalid,
     Code::Duplicate,
+    Code::BatchClosed,
     Code::Full,
     Code::Poisoned,
     Code::Stopping,
@@ -115,6 +116,7 @@ async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
         how,
         by: call.by(),
         reason,
+        dry_run: false,
     };
     let mut answers = ask!(site, call, request, CalledOff);
     let now = answers.pop().ok_or_else(nothing)??;
@@ -167,12 +169,16 @@ async fn remove(site: Arc<Site>, call: Call) -> Outcome {
 
 async fn amend(site: Arc<Site>, call: Call, act: JobAct) -> Outcome {
     let id = call.path("id")?;
-    let ids = vec![id];
-    let mut answers = ask!(site, call, Request::AmendJobs { ids, act }, AmendedJobs);
+    let request = Request::AmendJobs {
+        ids: vec![id],
+        act,
+        dry_run: false,
+    };
+    let mut answers = ask!(site, call, request, AmendedJobs);
     state(id, answers.pop().ok_or_else(nothing)??)
 }
 
-/// The state a job is in now; null when it is gone.
+/// The state a job is in now.
 fn state(id: JobId, state: Option<State>) -> Outcome {
-    Answer::json(json!({ "id": id, "state": state }))
+    Answer::json(json!({ "id": id, "state": shapes::state_now(state) }))
 }

@@ -6,10 +6,10 @@ use sandhog_model::Token;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::jobs::{Nothing, refused};
+use super::jobs::Nothing;
 use crate::{
     api::{Reply, Request, Response},
-    json::dead as shapes,
+    json::{dead as shapes, shapes::refused},
     store::{DeadFilter, LetterBounds, LetterName, LetterRef},
     web::{
         answer::{Answer, Outcome},
@@ -34,6 +34,7 @@ const CHANGE_MAY: &[Code] = &[
     Code::WrongState,
     Code::Damaged,
     Code::Duplicate,
+    Code::BatchClosed,
     Code::Invalid,
     Code::Full,
     Code::Poisoned,
@@ -194,17 +195,28 @@ async fn raw(site: Arc<Site>, call: Call) -> Outcome {
 
 async fn retry(site: Arc<Site>, call: Call) -> Outcome {
     let Nothing {} = call.body()?;
-    one(site, call, |letters| Request::Requeue { letters }).await
+    one(site, call, requeue).await
 }
 
 async fn delete(site: Arc<Site>, call: Call) -> Outcome {
-    one(site, call, |letters| Request::Delete { letters }).await
+    one(site, call, forget).await
 }
 
-async fn one(site: Arc<Site>, call: Call, wish: fn(Vec<LetterRef>) -> Request) -> Outcome {
+/// A change of letters, or only what would become of them.
+type Wish = fn(Vec<LetterRef>, bool) -> Request;
+
+fn requeue(letters: Vec<LetterRef>, dry_run: bool) -> Request {
+    Request::Requeue { letters, dry_run }
+}
+
+fn forget(letters: Vec<LetterRef>, dry_run: bool) -> Request {
+    Request::Delete { letters, dry_run }
+}
+
+async fn one(site: Arc<Site>, call: Call, wish: Wish) -> Outcome {
     let name = call.path("name")?;
     let letters = vec![LetterRef { name, token: None }];
-    let answers = amended(site.ask(wish(letters), &call.asking).await)?;
+    let answers = amended(site.ask(wish(letters, false), &call.asking).await)?;
     let answer = answers.into_iter().next();
     let done =
         answer.ok_or_else(|| Problem::new(Code::Internal, "the runner gave no answer"))??;
@@ -216,6 +228,8 @@ async fn one(site: Arc<Site>, call: Call, wish: fn(Vec<LetterRef>) -> Request) -
 #[serde(deny_unknown_fields)]
 struct Letters {
     letters: Vec<Letter>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 #[derive(Deserialize)]
@@ -228,15 +242,15 @@ struct Letter {
 }
 
 async fn retry_many(site: Arc<Site>, call: Call) -> Outcome {
-    many(site, call, |letters| Request::Requeue { letters }).await
+    many(site, call, requeue).await
 }
 
 async fn delete_many(site: Arc<Site>, call: Call) -> Outcome {
-    many(site, call, |letters| Request::Delete { letters }).await
+    many(site, call, forget).await
 }
 
-async fn many(site: Arc<Site>, call: Call, wish: fn(Vec<LetterRef>) -> Request) -> Outcome {
-    let Letters { letters } = call.whole_body()?;
+async fn many(site: Arc<Site>, call: Call, wish: Wish) -> Outcome {
+    let Letters { letters, dry_run } = call.whole_body()?;
     let letters = letters.into_iter().map(|letter| {
         let token = letter.token.map(|text| text.parse().map(Token));
         let token = token.transpose();
@@ -245,7 +259,7 @@ async fn many(site: Arc<Site>, call: Call, wish: fn(Vec<LetterRef>) -> Request) 
         Ok(LetterRef { name, token })
     });
     let letters = letters.collect::<Result<Vec<LetterRef>, Problem>>()?;
-    let answers = amended(site.ask(wish(letters.clone()), &call.asking).await)?;
+    let answers = amended(site.ask(wish(letters.clone(), dry_run), &call.asking).await)?;
     let told = letters.iter().zip(answers).map(|(letter, answer)| {
         let mut told = match answer {
             Ok(_) => json!({}),

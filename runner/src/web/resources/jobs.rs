@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request},
+    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
     json::{new_job, shapes},
     store::{JobFilter, JobView},
     traces,
@@ -23,6 +23,8 @@ use crate::{
     },
 };
 
+/// Jobs that are not right and are told of.
+const TOLD: usize = 20;
 const STATES: [&str; State::ALL.len()] = {
     let mut names = [""; State::ALL.len()];
     let mut at = 0;
@@ -37,6 +39,8 @@ pub(super) const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
 const ENQUEUE_MAY: &[Code] = &[
     Code::Invalid,
     Code::Duplicate,
+    Code::BatchClosed,
+    Code::NotFound,
     Code::QueueFull,
     Code::Full,
     Code::Poisoned,
@@ -58,7 +62,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/jobs/bulk",
         "enqueueJobs",
-        "Enqueue many jobs. Each is answered for itself, in their order.",
+        "Enqueue many jobs. One that is not right in itself refuses them all before any is enqueued; a refusal for the sake of what is there, such as a duplicate or a full queue, stands in its place.",
         Gives::Json(&[200], "EnqueuedJobs"),
         run!(enqueue_many),
     )
@@ -110,7 +114,7 @@ pub(super) const ROUTES: &[Route] = &[
 ];
 
 async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
-    let mut job = read(&site, call.sound_body()?, "")?;
+    let mut job = read(&site, call.sound_body()?, "", &NewJob::default())?;
     carry(&call, &mut job);
     if let Some(key) = &call.idempotency_key {
         if job
@@ -131,13 +135,15 @@ async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
         true => StatusCode::OK,
         false => StatusCode::CREATED,
     };
-    Ok(Answer::Json(
-        status,
-        shapes::enqueued(answer.id, answer.existing),
-    ))
+    Ok(Answer::Json(status, shapes::enqueued(&answer)))
 }
 
 async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
+    many_like(&site, &call, &NewJob::default()).await
+}
+
+/// Enqueue the jobs of a body. What they leave out is as in `pattern`.
+pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Outcome {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Many<'a> {
@@ -152,30 +158,52 @@ async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
             "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
         )));
     }
-    let jobs = many.jobs.iter().enumerate();
-    let jobs = jobs.map(|(number, raw)| {
-        let mut job = read(&site, raw.get(), &format!(" `jobs[{number}]`"))?;
-        carry(&call, &mut job);
-        Ok(job)
-    });
-    let jobs = jobs.collect::<Result<Vec<NewJob>, Problem>>()?;
+    let mut jobs = all_right(site, &many.jobs, pattern)?;
+    for job in &mut jobs {
+        carry(call, job);
+    }
     let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
     let told = |answer: &Result<Enqueued, ApiError>| match answer {
-        Ok(job) => shapes::enqueued(job.id, job.existing),
-        Err(error) => refused(error),
+        Ok(job) => shapes::enqueued(job),
+        Err(error) => shapes::refused(error),
     };
     Answer::json(json!({ "jobs": answers.iter().map(told).collect::<Value>() }))
 }
 
-/// A part of an answer that was refused.
-pub(super) fn refused(error: &ApiError) -> Value {
-    json!({ "error": { "code": error.code.name(), "detail": error.text } })
+/// The jobs, when each is right in itself; else what is wrong with those that are not. Nothing was done then.
+fn all_right(site: &Site, jobs: &[&RawValue], pattern: &NewJob) -> Result<Vec<NewJob>, Problem> {
+    let now = site.ctx.clock.now().wall;
+    let (mut right, mut wrong) = (Vec::with_capacity(jobs.len()), Vec::new());
+    for (number, raw) in jobs.iter().enumerate() {
+        let checked =
+            read(site, raw.get(), &format!(" `jobs[{number}]`"), pattern).and_then(|job| {
+                let checked = check_job(job.clone(), now, site.ctx.payload_bytes);
+                checked.map(|()| job).map_err(|error| {
+                    let why = format!("`jobs[{number}]`: {error}");
+                    Problem::new(Code::from(error.code), why)
+                })
+            });
+        match checked {
+            Ok(job) => right.push(job),
+            Err(problem) => wrong.push(problem),
+        }
+    }
+    let Some(first) = wrong.first() else {
+        return Ok(right);
+    };
+    let told: Vec<&str> = wrong.iter().take(TOLD).map(|one| &*one.detail).collect();
+    let mut told = told.join("; ");
+    if wrong.len() > TOLD {
+        told += &format!("; and {} more", wrong.len() - TOLD);
+    }
+    told += ". Nothing was enqueued";
+    Err(Problem::new(first.code, told))
 }
 
 /// A job as JSON says it.
-fn read(site: &Site, text: &str, place: &str) -> Result<NewJob, Problem> {
+fn read(site: &Site, text: &str, place: &str, pattern: &NewJob) -> Result<NewJob, Problem> {
     let now = site.ctx.clock.now().wall;
-    new_job::parse(text, &NewJob::default(), now)
+    new_job::parse(text, pattern, now)
         .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
 }
 

@@ -6,12 +6,10 @@ use sandhog_model::{Asked, JobId, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    acts::due,
-    jobs::{OPERATOR, refused},
-};
+use super::{acts::due, jobs::OPERATOR};
 use crate::{
     api::{ApiError, JobAct, Request},
+    json::shapes,
     web::{
         answer::{Answer, Outcome},
         call::Call,
@@ -40,7 +38,7 @@ pub(super) const ROUTES: &[Route] = &[
         "/api/v1/jobs/retry",
         "retryJobs",
         "Run waiting jobs now, or jobs that ended again.",
-        "JobIds",
+        "JobsToRetry",
         run!(retry),
     ),
     act(
@@ -85,6 +83,8 @@ const fn act(
 struct ForAReason {
     ids: Vec<JobId>,
     reason: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 async fn cancel(site: Arc<Site>, call: Call) -> Outcome {
@@ -96,12 +96,17 @@ async fn kill(site: Arc<Site>, call: Call) -> Outcome {
 }
 
 async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
-    let ForAReason { ids, reason } = call.whole_body()?;
+    let ForAReason {
+        ids,
+        reason,
+        dry_run,
+    } = call.whole_body()?;
     let request = Request::CallOff {
         ids: ids.clone(),
         how,
         by: call.by(),
         reason,
+        dry_run,
     };
     let answers = ask!(site, call, request, CalledOff);
     told(&ids, answers.into_iter().map(|answer| answer.map(Some)))
@@ -111,11 +116,13 @@ async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
 #[serde(deny_unknown_fields)]
 struct These {
     ids: Vec<JobId>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 async fn retry(site: Arc<Site>, call: Call) -> Outcome {
-    let These { ids } = call.whole_body()?;
-    amend(site, call, ids, JobAct::Retry).await
+    let These { ids, dry_run } = call.whole_body()?;
+    amend(site, call, (ids, dry_run), JobAct::Retry).await
 }
 
 #[derive(Deserialize)]
@@ -125,18 +132,29 @@ struct ForATime {
     #[serde(rename = "for")]
     span: Option<String>,
     until: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 async fn snooze(site: Arc<Site>, call: Call) -> Outcome {
-    let ForATime { ids, span, until } = call.whole_body()?;
+    let ForATime {
+        ids,
+        span,
+        until,
+        dry_run,
+    } = call.whole_body()?;
     let due = due(&site, span.as_deref(), until.as_deref())?;
-    amend(site, call, ids, JobAct::Snooze { due }).await
+    amend(site, call, (ids, dry_run), JobAct::Snooze { due }).await
 }
 
 async fn discard(site: Arc<Site>, call: Call) -> Outcome {
-    let ForAReason { ids, reason } = call.whole_body()?;
+    let ForAReason {
+        ids,
+        reason,
+        dry_run,
+    } = call.whole_body()?;
     let by = call.by();
-    amend(site, call, ids, JobAct::Discard { by, reason }).await
+    amend(site, call, (ids, dry_run), JobAct::Discard { by, reason }).await
 }
 
 #[derive(Deserialize)]
@@ -145,27 +163,39 @@ struct ToDelete {
     ids: Vec<JobId>,
     #[serde(default)]
     force: bool,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 async fn delete(site: Arc<Site>, call: Call) -> Outcome {
-    let ToDelete { ids, force } = call.whole_body()?;
-    amend(site, call, ids, JobAct::Remove { force }).await
+    let ToDelete {
+        ids,
+        force,
+        dry_run,
+    } = call.whole_body()?;
+    amend(site, call, (ids, dry_run), JobAct::Remove { force }).await
 }
 
-async fn amend(site: Arc<Site>, call: Call, ids: Vec<JobId>, act: JobAct) -> Outcome {
+async fn amend(
+    site: Arc<Site>,
+    call: Call,
+    (ids, dry_run): (Vec<JobId>, bool),
+    act: JobAct,
+) -> Outcome {
     let request = Request::AmendJobs {
         ids: ids.clone(),
         act,
+        dry_run,
     };
     told(&ids, ask!(site, call, request, AmendedJobs).into_iter())
 }
 
-/// The state each is in now; null when it is gone.
+/// The state each is in now, or would be in.
 fn told(ids: &[JobId], answers: impl Iterator<Item = Result<Option<State>, ApiError>>) -> Outcome {
     let told = ids.iter().zip(answers).map(|(id, answer)| {
         let mut told = match answer {
-            Ok(state) => json!({ "state": state }),
-            Err(error) => refused(&error),
+            Ok(state) => json!({ "state": shapes::state_now(state) }),
+            Err(error) => shapes::refused(&error),
         };
         told["id"] = json!(id);
         told

@@ -1,6 +1,7 @@
 //! What can be reached, a file for each kind of thing.
 
 mod acts;
+mod batches;
 mod crons;
 mod dead;
 mod export;
@@ -25,6 +26,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         acts::ROUTES,
         many::ROUTES,
         wait::ROUTES,
+        batches::ROUTES,
         queues::ROUTES,
         unique::ROUTES,
         dead::ROUTES,

@@ -6,10 +6,9 @@ use sandhog_model::JobId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::jobs::refused;
 use crate::{
     api::Request,
-    json::shapes,
+    json::shapes::{self, refused},
     web::{
         answer::{Answer, Outcome},
         call::Call,

@@ -9,6 +9,7 @@ impl Auditor {
     pub(super) fn amend(&mut self, amend: &Amend, now: Now, answer: &Result<Vec<Event>, Rejected>) {
         let id = amend.id();
         let others = self.jobs.clone();
+        let off = self.batches_called_off();
         let Some(job) = self.job(id) else {
             assert_eq!(answer, &Err(Rejected::NoSuchJob(id)));
             return;
@@ -45,6 +46,11 @@ impl Auditor {
         }
         let goes = matches!(amend, Amend::Delete(_) | Amend::Remove { .. });
         let comes_back = matches!(job.life, Life::Ended(_)) && !goes;
+        let batch = job.terms.batch.filter(|_| comes_back);
+        if let Some(batch) = batch.filter(|batch| off.contains(batch)) {
+            assert_eq!(answer, &Err(Rejected::BatchCancelled { id, batch }));
+            return;
+        }
         if comes_back && is_stood_against(&others, job, now) {
             assert!(
                 matches!(answer, Err(Rejected::Duplicate { .. })),

@@ -183,6 +183,15 @@ impl Auditor {
         told.map(|id| Event::BatchForgotten { id, at }).collect()
     }
 
+    /// The batches that were called off.
+    pub(super) fn batches_called_off(&self) -> Vec<JobId> {
+        let off = self
+            .batches
+            .iter()
+            .filter(|(_, promised)| promised.cancelled);
+        off.map(|(id, _)| *id).collect()
+    }
+
     /// Whether a batch takes in a job from outside; why not.
     pub(super) fn joins(&self, batch: JobId) -> Result<(), Rejected> {
         match self.batches.get(&batch) {

@@ -81,7 +81,8 @@ fn many() -> Value {
         ],
     );
     let letters = json!({ "type": "array", "maxItems": 1000, "items": letter });
-    closed(&["letters"], [("letters", letters)])
+    let dry_run = flag("Only say what would become of each.");
+    closed(&["letters"], [("letters", letters), ("dry_run", dry_run)])
 }
 
 fn purge() -> Value {

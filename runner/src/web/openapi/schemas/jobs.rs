@@ -19,12 +19,18 @@ pub(super) fn all() -> Named {
         ("dropped_lines", count("Lines left out: over `limits.log`.")),
     ]);
     let state = one_of(&State::ALL.map(State::name), "Where a job is in its life.");
+    let state_now = [&State::ALL.map(State::name)[..], &["deleted"]].concat();
+    let state_now = one_of(
+        &state_now,
+        "Where a job is in its life, or that it is gone.",
+    );
     vec![
         ("State", state),
         (
             "JobState",
-            object([("id", id("The job.")), ("state", or_null(name("State")))]),
+            object([("id", id("The job.")), ("state", name("StateNow"))]),
         ),
+        ("StateNow", state_now),
         ("JobRow", object(row())),
         ("JobPage", page("jobs", "JobRow")),
         ("Job", job()),
@@ -204,6 +210,10 @@ fn job() -> Value {
             or_null(text("The handler's reason, once discarded.")),
         ),
         (
+            "waiting_because",
+            or_null(text("Why it waits, when it does.")),
+        ),
+        (
             "cancel",
             or_null(object([
                 ("how", text("`cancel` or `kill`.")),
@@ -249,7 +259,10 @@ fn attempt() -> Value {
             or_null(count("Its processor time in microseconds.")),
         ),
         ("plugin", or_null(text("The plugin it ran on."))),
-        ("digest", text("SHA-256 of the component it ran on.")),
+        (
+            "digest",
+            or_null(text("SHA-256 of the component it ran on.")),
+        ),
         (
             "peak_memory",
             or_null(count("Most memory it had, in bytes.")),

@@ -1,5 +1,6 @@
 //! What is sent and answered, by name. A test holds the answers to it.
 
+mod batches;
 mod dead;
 mod jobs;
 mod new_job;
@@ -28,6 +29,7 @@ pub(super) fn all() -> Named {
     ];
     all.extend(jobs::all());
     all.extend(new_job::all());
+    all.extend(batches::all());
     all.extend(queues::all());
     all.extend(dead::all());
     all.extend(plugins::all());

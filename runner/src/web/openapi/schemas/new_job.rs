@@ -20,10 +20,11 @@ pub(super) fn all() -> Named {
         "type": "array", "items": name("NewJob"), "minItems": 1, "maxItems": JOBS_PER_ENQUEUE,
     });
     let ids = json!({ "type": "array", "items": Form::Id.schema(), "maxItems": 1000 });
+    let dry_run = flag("Only say what would become of each.");
     let reason = or_null(bounded(1_000, "Why; kept with what it is about."));
     let changed = object([
         ("id", id("The job.")),
-        ("state", or_null(name("State"))),
+        ("state", name("StateNow")),
         ("error", name("Refused")),
     ]);
     let changed = without(changed, &["state", "error"]);
@@ -44,10 +45,24 @@ pub(super) fn all() -> Named {
         ("Snooze", snooze()),
         ("JobIds", closed(&["ids"], [("ids", ids.clone())])),
         (
-            "JobsForAReason",
-            closed(&["ids"], [("ids", ids.clone()), ("reason", reason.clone())]),
+            "JobsToRetry",
+            closed(
+                &["ids"],
+                [("ids", ids.clone()), ("dry_run", dry_run.clone())],
+            ),
         ),
-        ("JobsForATime", for_a_time(ids.clone())),
+        (
+            "JobsForAReason",
+            closed(
+                &["ids"],
+                [
+                    ("ids", ids.clone()),
+                    ("reason", reason.clone()),
+                    ("dry_run", dry_run.clone()),
+                ],
+            ),
+        ),
+        ("JobsForATime", for_a_time(ids.clone(), dry_run.clone())),
         (
             "JobsToDelete",
             closed(
@@ -55,6 +70,7 @@ pub(super) fn all() -> Named {
                 [
                     ("ids", ids),
                     ("force", flag("Delete those that wait, too.")),
+                    ("dry_run", dry_run),
                 ],
             ),
         ),
@@ -64,16 +80,21 @@ pub(super) fn all() -> Named {
 }
 
 fn enqueued() -> Value {
-    object([
+    let is = id(
+        "Where a batch was asked for: the one it is in. A job that was there before stays where it was.",
+    );
+    let answer = object([
         ("id", id("The job.")),
         ("existing", flag("Whether it was there before.")),
-    ])
+        ("batch", or_null(is)),
+    ]);
+    without(answer, &["batch"])
 }
 
 /// What each job of many is answered with.
 fn each(mut answer: Value) -> Value {
     answer["properties"]["error"] = name("Refused");
-    without(answer, &["id", "existing"])
+    without(answer, &["id", "existing", "batch"])
 }
 
 fn new_job() -> Value {
@@ -218,6 +239,8 @@ fn found_by() -> Fields {
 
 /// The same, what follows it, and what it must not be twice.
 fn terms() -> Fields {
+    let mut batch = Form::Id.schema();
+    batch["description"] = "The batch it belongs to, as long as that is open.".into();
     let then = json!({ "anyOf": [Form::Name.schema(), name("NextJob")] });
     let mut fields = found_by();
     fields.extend([
@@ -242,17 +265,20 @@ fn terms() -> Fields {
                 "description": "The caller's name for this wish, as the header `Idempotency-Key`.",
             }),
         ),
+        ("batch", batch),
     ]);
     fields
 }
 
 /// Jobs, and one of the two.
-fn for_a_time(ids: Value) -> Value {
+fn for_a_time(ids: Value, dry_run: Value) -> Value {
     let mut schema = snooze();
     schema["properties"]["ids"] = ids;
+    schema["properties"]["dry_run"] = dry_run;
     schema["required"] = json!(["ids"]);
     schema["minProperties"] = 2.into();
-    schema["maxProperties"] = 2.into();
+    schema["maxProperties"] = 3.into();
+    schema["oneOf"] = json!([{ "required": ["for"] }, { "required": ["until"] }]);
     schema
 }
 

@@ -1,0 +1,71 @@
+//! What keeps jobs from being begun, for those who ask.
+
+use alloc::string::ToString;
+
+use super::{Group, Lane, NameId, Names, Queues};
+use crate::{
+    hold::Hold,
+    id::JobId,
+    index::queue::Shut,
+    slot::Slot,
+    time::{Now, UnixMs},
+};
+
+impl Queues {
+    /// What keeps a job back that is due.
+    pub(crate) fn hold(&self, slot: &Slot, lane: Lane, id: JobId, now: Now, names: &Names) -> Hold {
+        let Some(queue) = self.queues.get(&slot.queue) else {
+            // No job of it was among the claimable yet.
+            return match self.terms(names.text(slot.queue)).is_held {
+                true => Hold::Paused,
+                false => Hold::Behind(0),
+            };
+        };
+        if queue.terms.is_held {
+            return Hold::Paused;
+        }
+        if let Some(shut) = queue.shut(now.mono) {
+            return told(shut, None, now, names);
+        }
+        match queue.shut_group(lane.group, now.mono) {
+            Some(shut) => told(shut, lane.group, now, names),
+            None => Hold::Behind(queue.ahead(lane, slot.status().at(), id)),
+        }
+    }
+
+    /// What keeps jobs of a queue back that are due: all of them, or those of one group.
+    pub(crate) fn hold_of(&self, at: NameId, now: Now, names: &Names) -> Option<Hold> {
+        let queue = self.queues.get(&at)?;
+        if queue.terms.is_held {
+            return Some(Hold::Paused);
+        }
+        if let Some(shut) = queue.shut(now.mono) {
+            return Some(told(shut, None, now, names));
+        }
+        let groups = queue.waiting_groups().take(Hold::LOOK);
+        let mut shut = groups.filter_map(|group| Some((group, queue.shut_group(group, now.mono)?)));
+        let (group, shut) = shut.next()?;
+        Some(told(shut, group, now, names))
+    }
+}
+
+fn told(shut: Shut, group: Group, now: Now, names: &Names) -> Hold {
+    let group = group.map(|group| names.text(group).to_string());
+    match shut {
+        Shut::Full { running, most } => Hold::Full {
+            group,
+            running,
+            most,
+        },
+        Shut::Dry { rate, opens } => Hold::Rate {
+            group,
+            rate,
+            opens: wall(opens, now),
+        },
+    }
+}
+
+/// An instant of the steady clock by the wall clock.
+fn wall(mono: u64, now: Now) -> UnixMs {
+    now.wall.plus(mono.saturating_sub(now.mono))
+}

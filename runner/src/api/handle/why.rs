@@ -1,0 +1,193 @@
+//! Why jobs wait.
+
+use std::collections::BTreeSet;
+
+use sandhog_model::{Hold, QueueMode, State};
+
+use super::ROWS;
+use crate::{
+    api::{ApiError, Ctx},
+    engine::Mode,
+    store::{JobFilter, JobRow, PageRequest, QueueRow},
+};
+
+/// Why a job waits, when it does.
+pub(super) async fn of_job(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, ApiError> {
+    let at = row.at;
+    Ok(match row.state {
+        State::Scheduled => Some(format!("it is not due before {at}")),
+        State::Retryable => Some(format!(
+            "its last attempt failed, the next one is not due before {at}"
+        )),
+        State::Available => match settled(ctx, row).await? {
+            Some(reason) => Some(reason),
+            None => Some(for_now(ctx, row).await?),
+        },
+        State::Running
+        | State::Completed
+        | State::Cancelled
+        | State::Discarded
+        | State::Expired
+        | State::Dead => None,
+    })
+}
+
+/// Why a due job waits, when that does not pass by itself.
+pub(super) async fn settled(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, ApiError> {
+    if ctx.store.hold(row.id).await? == Some(Hold::Paused) {
+        return Ok(Some(paused(&row.queue)));
+    }
+    if ctx.running.is_none() {
+        return Ok(Some(no_runner()));
+    }
+    Ok(unserved(ctx, [row.kind.as_str()].into_iter()).or_else(|| quiet(ctx)))
+}
+
+/// What a due job waits for that passes by itself.
+async fn for_now(ctx: &Ctx, row: &JobRow) -> Result<String, ApiError> {
+    let ahead = match ctx.store.hold(row.id).await? {
+        // It began, or is about to.
+        None => 0,
+        Some(Hold::Behind(ahead)) => ahead,
+        Some(hold) => return Ok(told(&row.queue, &hold)),
+    };
+    if let Some(reason) = crowded(ctx) {
+        return Ok(reason);
+    }
+    let ahead = match ahead {
+        0 => format!("no job of queue {} comes first", row.queue),
+        1 => format!("1 job of queue {} comes first", row.queue),
+        Hold::LOOK => format!(
+            "{} or more jobs of queue {} come first",
+            Hold::LOOK,
+            row.queue
+        ),
+        _ => format!("{ahead} jobs of queue {} come first", row.queue),
+    };
+    Ok(match busy(ctx) {
+        Some(busy) => format!("{busy}; {ahead}"),
+        None => format!("{ahead}: a worker is about to take it"),
+    })
+}
+
+/// The sentence that says that no worker has a place, if so.
+fn busy(ctx: &Ctx) -> Option<String> {
+    let workers = ctx.running.as_ref()?.workers();
+    let slots: usize = workers.iter().map(|worker| worker.slots).sum();
+    let running: usize = workers.iter().map(|worker| worker.running.len()).sum();
+    (running >= slots).then(|| format!("all {slots} places of the workers are taken"))
+}
+
+/// Why due jobs of a queue wait, when it is not for a free worker.
+pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>, ApiError> {
+    let due = row
+        .counts
+        .iter()
+        .any(|(state, count)| *state == State::Available && *count > 0);
+    if !due {
+        return Ok(None);
+    }
+    if row.mode == QueueMode::Paused {
+        return Ok(Some(paused(&row.queue)));
+    }
+    if ctx.running.is_none() {
+        return Ok(Some(no_runner()));
+    }
+    if let Some(hold) = &row.hold {
+        return Ok(Some(told(&row.queue, hold)));
+    }
+    // The newest thousand stand for all: a kind that only older jobs have is told once those are
+    // done.
+    let filter = JobFilter {
+        states: vec![State::Available],
+        queue: Some(row.queue.clone()),
+        ..JobFilter::default()
+    };
+    let page = PageRequest {
+        limit: ROWS,
+        cursor: None,
+    };
+    let rows = ctx.store.jobs(filter, page).await?.rows;
+    let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
+    let reason = unserved(ctx, kinds.into_iter()).or_else(|| quiet(ctx));
+    Ok(reason.or_else(|| crowded(ctx)))
+}
+
+fn paused(queue: &str) -> String {
+    format!("queue {queue} is paused: `sandhog queue resume {queue}`")
+}
+
+fn no_runner() -> String {
+    "no runner is up: `sandhog start`".to_owned()
+}
+
+/// The sentence for a hold.
+fn told(queue: &str, hold: &Hold) -> String {
+    let whose = |group: &Option<String>| match group {
+        Some(group) => (format!("group {group} of queue {queue}"), "group_"),
+        None => (format!("queue {queue}"), ""),
+    };
+    match hold {
+        Hold::Paused => paused(queue),
+        Hold::Full {
+            group,
+            running,
+            most: _,
+        } => {
+            let (of, which) = whose(group);
+            format!("{running} of {of} run, as many as its `{which}concurrency` lets")
+        }
+        Hold::Rate { group, rate, opens } => {
+            let (of, which) = whose(group);
+            format!(
+                "as many of {of} began as its `{which}rate` {rate} lets: the next one may at {opens}"
+            )
+        }
+        Hold::Behind(ahead) => format!("{ahead} jobs of queue {queue} come first"),
+    }
+}
+
+/// The sentence that says that nothing is claimed, if so.
+fn quiet(ctx: &Ctx) -> Option<String> {
+    match ctx.running.as_ref()?.mode() {
+        Mode::Running => None,
+        Mode::Quiet => Some("the workers are quiet: `sandhog worker resume`".into()),
+        Mode::Stopping => Some("the runner is stopping".into()),
+    }
+}
+
+/// The sentence that says that memory is short, if it is.
+fn crowded(ctx: &Ctx) -> Option<String> {
+    let memory = ctx.running.as_ref()?.memory();
+    (memory.short || memory.waiting > 0).then(|| {
+        format!(
+            "running attempts hold {} of the {} MiB that `memory_budget` under [runner] lets them have",
+            memory.held >> 20,
+            memory.budget >> 20
+        )
+    })
+}
+
+/// The sentence that names the kinds without a plugin, if there are any.
+fn unserved<'a>(ctx: &Ctx, due: impl Iterator<Item = &'a str>) -> Option<String> {
+    let catalog = ctx.running.as_ref()?.catalog();
+    let (held, kinds): (Vec<&str>, Vec<&str>) = due
+        .filter(|kind| catalog.serving(kind).is_none())
+        .partition(|kind| catalog.holding(kind).is_some());
+    if let Some((kind, (name, why))) = held
+        .first()
+        .and_then(|kind| Some((kind, catalog.holding(kind)?)))
+    {
+        return Some(format!(
+            "{kind} is served by plugin {name}, which is held back: {}; see `sandhog plugin show {name}`",
+            why.why
+        ));
+    }
+    if kinds.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "no plugin serves {}: see `sandhog plugin ls`",
+        kinds.join(", ")
+    ))
+}
