@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{api, debian, languages, lay_guests, process};
+use crate::{api, browser, debian, languages, lay_guests, process};
 
 /// What came of a step.
 struct Step {
@@ -65,6 +65,11 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         if long || std::env::var_os("SANDHOG_API").is_some_and(|value| value == "1") {
             let examples = if long { 200 } else { 10 };
             steps.push(timed("api", || api::run(root, examples).map(|()| (0, 0))));
+        }
+        if long || std::env::var_os("SANDHOG_BROWSER").is_some_and(|value| value == "1") {
+            steps.push(timed("browser", || {
+                browser::run(root, long).map(|()| (0, 0))
+            }));
         }
         let wants_table = std::env::var_os("SANDHOG_TABLE").is_some();
         steps.push(timed("tests", || {

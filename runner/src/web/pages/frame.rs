@@ -78,6 +78,7 @@ fn whole(
                     h1 { (title) }
                     (content)
                 }
+                footer.soft { "Times are UTC." }
             }
         }
     }
@@ -122,7 +123,8 @@ pub(super) fn actions(
             form.row method="post" action={ (call.prefix) (to) } {
                 input type="hidden" name="word" value=(word);
                 @for (name, act, harms) in buttons {
-                    button #{ "do-" (act) } .harm[*harms] name="do" value=(act) { (name) }
+                    // Lists have many: the focus finds its way back by the id.
+                    button #{ "do-" (act) "-" (to.trim_start_matches('/').replace('/', "-")) } .harm[*harms] name="do" value=(act) { (name) }
                 }
             }
         }

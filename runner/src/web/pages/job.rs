@@ -138,7 +138,7 @@ fn lines(logs: &[sandhog_model::LogLine], dropped: u64) -> Markup {
     html! {
         @if !logs.is_empty() {
             details {
-                summary { (logs.len()) " lines" @if dropped > 0 { ", " (dropped) " left out" } @if from > 0 { ", the last " (LINES) " shown" } }
+                summary { (logs.len()) @if logs.len() == 1 { " line" } @else { " lines" } @if dropped > 0 { ", " (dropped) " left out" } @if from > 0 { ", the last " (LINES) " shown" } }
                 pre { @for line in &logs[from..] {
                     (line.at_ms) " ms " (line.text) @for (key, value) in &line.fields { " " (key) "=" (value) } "\n"
                 } }

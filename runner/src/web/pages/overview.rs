@@ -122,7 +122,7 @@ fn of_store(stats: &Stats) -> Markup {
     html! {
         h2 { "Store" }
         dl {
-            dt { "Log" } dd { (store.log_bytes >> 10) " KiB in " (store.segments) " segments, " (store.live_bytes >> 10) " KiB needed" }
+            dt { "Log" } dd { (store.log_bytes >> 10) " KiB in " (store.segments) @if store.segments == 1 { " segment, " } @else { " segments, " } (store.live_bytes >> 10) " KiB needed" }
             dt { "Last sync" } dd { (store.last_sync_us) " µs; durability " (store.durability) }
             dt { "Dead letters" } dd { (store.dead_letters) ", " (store.dead_bytes >> 10) " KiB" }
             dt { "Version" } dd { (stats.version) }

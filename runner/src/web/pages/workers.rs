@@ -66,9 +66,9 @@ fn running(site: &Site, call: &Call, stats: &Stats) -> Markup {
         p { "Workers are " b { (runner.mode.name()) } "." }
         (frame::actions(site, call, "/workers", acts))
         div.scroll { table {
-            thead { tr { th.number { "Worker" } th.number { "Slots" } th.number { "Ended" } th { "Runs" } } }
+            thead { tr { th { "Worker" } th.number { "Slots" } th.number { "Ended" } th { "Runs" } } }
             tbody { @for worker in &runner.workers { tr {
-                td.number { (worker.number) }
+                td { (worker.number) }
                 td.number { (worker.slots) }
                 td.number { (worker.ended) }
                 td { @for id in &worker.running {
