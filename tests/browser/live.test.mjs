@@ -70,6 +70,25 @@ test("the focus stays where it was when the page is brought up to date", async (
   assert.deepEqual(page.trouble, []);
 });
 
+test("the pictures of the overview count what happens", async () => {
+  const page = await open(chrome, runner);
+  for (const kind of ["echo", "echo", "permanent"]) await runner.enqueue({ kind, payload: 1, queue: "pictures" });
+  const id = await runner.enqueue({ kind: "divide", max_attempts: 1, queue: "pictures" });
+  await runner.reaches(id, "dead");
+  for (const path of ["/", "/?past=day"]) {
+    await page.goto(path);
+    await page.locator("#chart-jobs summary").click();
+    const cells = page.locator("#chart-jobs tbody tr").first().locator("td");
+    const [, enqueued, completed, failed, dead] = (await cells.allTextContents()).map(Number);
+    assert.ok(enqueued >= 4 && completed >= 2 && failed >= 2 && dead >= 2, `${enqueued} ${completed} ${failed} ${dead}`);
+    assert.match(await page.getByRole("img", { name: /^Jobs (a|in)/ }).getAttribute("aria-label"), /completed at most \d+, failed attempts at most \d+, dead at most \d+$/);
+    assert.match(await page.getByRole("img", { name: /^In the sandbox/ }).getAttribute("aria-label"), /half below at most \d+ (µs|ms)/);
+    const ways = page.locator("figure", { hasText: "How attempts failed" });
+    assert.equal(await ways.locator("tr", { hasText: "divide" }).locator("td").nth(1).textContent(), "trap:divide-by-zero");
+  }
+  assert.deepEqual(page.trouble, []);
+});
+
 test("a page says when it is no longer live, and is again once the runner is back", async () => {
   const page = await open(chrome, runner, { expects: ["ERR_", "502", "network"] });
   await page.goto("/jobs");

@@ -144,6 +144,7 @@ export async function stock(runner) {
 export function pages(ids) {
   return {
     overview: "/",
+    "overview-day": "/?past=day",
     queues: "/queues",
     jobs: "/jobs",
     job: `/jobs/${ids.completed}`,

@@ -3,6 +3,7 @@
 
 mod assets;
 mod batches;
+mod chart;
 mod crons;
 mod dead;
 mod frame;
@@ -10,6 +11,7 @@ mod job;
 mod jobs;
 mod login;
 mod overview;
+mod past;
 mod queues;
 mod workers;
 
