@@ -184,7 +184,7 @@ mod tests {
         let enqueued =
             |spans: &[Span]| -> Vec<u64> { spans.iter().map(|one| one.enqueued).collect() };
         assert_eq!(enqueued(&history.last_at(63, 4, 1)), [0, 0, 0, 8]);
-        assert_eq!(enqueued(&history.last_at(64, 5, 15)), [1, 6, 0, 0, 8]);
+        assert_eq!(enqueued(&history.last_at(63, 5, 15)), [3, 4, 0, 0, 8]);
         // One that comes late counts, in the minute that it came in.
         history.note_at(62, |span| span.enqueued += 16);
         assert_eq!(enqueued(&history.last_at(63, 1, 1)), [24]);

@@ -31,7 +31,7 @@ impl Line {
         self.values.iter().flatten().copied().fold(0.0, f64::max)
     }
 
-    /// The line as a path: a stroke for each run of values, a dot for one that stands alone.
+    /// The line as a path: a stroke for each run of values, a short one for one that stands alone.
     fn path(&self, top: f64) -> String {
         let step = WIDTH / self.values.len().max(1) as f64;
         let mut path = String::new();
@@ -44,7 +44,7 @@ impl Line {
                 path += &format!("{verb}{x:.1} {y:.1}");
                 let is_last = self.values.get(place + 1).copied().flatten().is_none();
                 if before.is_none() && is_last {
-                    path += "h0.1";
+                    path += "m-4 0h8";
                 }
             }
             before = *value;
@@ -136,7 +136,7 @@ mod tests {
             class: "one",
             values: vec![Some(0.0), Some(10.0), None, Some(5.0), None],
         };
-        assert_eq!(line.path(10.0), "M100.0 148.0L300.0 2.0M700.0 75.0h0.1");
+        assert_eq!(line.path(10.0), "M100.0 148.0L300.0 2.0M700.0 75.0m-4 0h8");
         let empty = Line {
             values: Vec::new(),
             ..line
