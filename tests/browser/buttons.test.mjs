@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { browser, open } from "./kit/browser.mjs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { pages, Runner, stock, until } from "./kit/runner.mjs";
 
 let runner, chrome, page, ids, seen;
@@ -11,6 +13,8 @@ const pressed = new Set();
 before(async () => {
   [runner, chrome] = await Promise.all([Runner.start(), browser()]);
   ids = await stock(runner);
+  await runner.replacePlugin();
+  await until("a second version", async () => (await plugin()).versions.length === 2);
   page = await open(chrome, runner, { expects: ["404 (Not Found)"] });
   seen = await buttons();
 });
@@ -19,9 +23,11 @@ after(async () => {
   await runner?.drop();
 });
 
+const plugin = () => runner.api("/plugins/misbehave");
+
 /// What a form does, whatever it does it to.
 function what(path, act) {
-  return `${path.replace(/[0-9A-Z]{26}/, "ID").replace(/^\/(queues|crons|plugins)\/.+/, "/$1/NAME")} ${act}`;
+  return `${path.replace(/[0-9A-Z]{26}/, "ID").replace(/^\/(queues|crons|plugins)\/.+/, "/$1/NAME")} ${act.replace(/-[0-9a-f]{64}$/, "")}`;
 }
 
 /// All that the forms of all pages do.
@@ -126,6 +132,14 @@ test("letters are chosen, asked about, left, brought back and deleted", async ()
   await press("/dead", "ask-delete");
   await press("/dead", "delete");
   assert.equal(await runner.count(), before - 2);
+  const shown = [await bury(), await bury()];
+  await page.goto("/dead?queue=buttons&limit=2");
+  await press("/dead", "ask-retry-shown");
+  for (const id of shown) assert.ok((await page.textContent("main")).includes(id));
+  await page.goto("/dead?queue=buttons&limit=2");
+  await press("/dead", "ask-delete-shown");
+  await press("/dead", "delete");
+  assert.equal(await runner.count(), before - 2);
   const single = await bury();
   await page.goto(`/dead/${single}`);
   await press("/dead", "retry");
@@ -176,15 +190,62 @@ test("batches are sealed and called off", async () => {
   assert.deepEqual(within.map((job) => job.state), ["cancelled"]);
 });
 
+test("a plugin is held back, released, rolled back and another version served", async () => {
+  const [file, before] = (await plugin()).versions.map((version) => version.digest);
+  for (const [act, status, served] of [
+    ["quarantine", "quarantined", undefined],
+    ["release", "ok", file],
+    ["rollback", "rolled-back", before],
+    ["release", "ok", file],
+    [`serve-${before}`, "rolled-back", before],
+    ["release", "ok", file],
+  ]) {
+    await page.goto("/plugins/misbehave");
+    await press("/plugins/misbehave", act);
+    const now = await plugin();
+    assert.deepEqual([now.status, now.served?.digest], [status, served], act);
+  }
+});
+
+test("settings are read again, and what waits for a start is told", async () => {
+  await writeFile(join(runner.home, "sandhog.toml"), '[limits]\ntimeout = "41s"\n[store]\ninterval = "7s"\n');
+  await page.goto("/settings");
+  await press("/settings", "reload");
+  assert.match(await page.getByRole("status").last().textContent(), /limits\.timeout: "30s" -> "41s"/);
+  const { settings, waiting } = await runner.api("/config");
+  const row = (key) => settings.find((setting) => setting.key === key);
+  assert.deepEqual([row("limits.timeout"), row("store.interval")], [
+    { key: "limits.timeout", value: '"41s"', origin: "file" },
+    { key: "store.interval", value: '"100ms"', origin: "default" },
+  ]);
+  assert.deepEqual(waiting.map((one) => [one.key, one.after]), [["store.interval", '"7s"']]);
+  assert.match(await page.locator("tr", { hasText: "store.interval" }).textContent(), /100ms.+7s/);
+  assert.match(await page.locator("tr", { hasText: /^data/ }).textContent(), /flag --data/);
+});
+
+test("what waits is run from its list, and a schedule shows its jobs and slots", async () => {
+  const id = await later({ queue: "waits" });
+  await page.goto("/waiting?queue=waits");
+  await press(`/jobs/${id}`, "retry");
+  await runner.reaches(id, "completed");
+  await page.goto("/crons/nightly");
+  await press("/crons/nightly", "trigger");
+  await page.goto("/crons/nightly");
+  assert.ok((await page.locator("h2:text('Jobs') + div tbody tr").count()) >= 1);
+  assert.equal(await page.locator("h2:text('Slots to come') + div tbody tr").count(), 10);
+  const { jobs } = await runner.api("/jobs?cron=nightly");
+  assert.ok(jobs.length >= 1 && jobs.every((job) => job.kind === "echo"));
+});
+
 test("lists are filtered and gone through", async () => {
   await page.goto("/jobs");
   await page.getByLabel("State").selectOption("retryable");
   await page.getByLabel("Queue").fill("mail");
-  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("button", { name: "Show", exact: true }).click();
   assert.deepEqual(await page.locator("tbody tr td:first-child").allTextContents(), [ids.retryable]);
   await page.goto("/dead");
   await page.getByLabel("Kind").fill("panic");
-  await page.getByRole("button", { name: "Show" }).click();
+  await page.getByRole("button", { name: "Show", exact: true }).click();
   assert.equal(await page.locator("tbody tr").count(), 1);
   await page.goto("/jobs?limit=1&state=dead");
   const first = await page.locator("tbody a").first().textContent();

@@ -94,6 +94,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::ActOnWorkers { act } => steer(ctx, act),
         Request::Reload => reload(ctx).await,
+        Request::Settings => {
+            let settings = ctx.reload.as_ref().ok_or_else(plugin::no_runner)?;
+            Ok(Response::Settings(Box::new(settings.settings())))
+        }
         Request::Stats => stats(ctx).await,
     }
 }

@@ -241,6 +241,8 @@ pub enum Request {
     },
     /// Read the settings again.
     Reload,
+    /// The settings in force.
+    Settings,
     /// Everything at a glance.
     Stats,
 }

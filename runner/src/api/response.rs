@@ -3,7 +3,7 @@
 use sandhog_model::{JobId, Letter, LogLine, State, UnixMs, cron::CronState};
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, BatchResponse, Difference};
+use super::{ApiError, BatchResponse, Difference, SettingsInForce};
 use crate::{
     engine::{MemoryUse, Mode, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
@@ -116,6 +116,8 @@ pub enum Response {
     ActedOnWorkers(Mode),
     /// What differs in the settings.
     Reloaded(Vec<Difference>),
+    /// The settings in force.
+    Settings(Box<SettingsInForce>),
     /// Everything at a glance.
     Stats(Box<Stats>),
 }

@@ -17,9 +17,11 @@ use super::{
     Config, ConfigError, Refusal,
     capabilities::{PLUGINS, SECRETS},
     cron::{CRON, CronSettings},
+    difference::plain,
     http,
     keys::{KIND, Key, Named, TABLES},
     near::unknown,
+    origin::{Origin, Origins},
     queue::QUEUE,
     value::{Form, Value, is_name, quote},
 };
@@ -57,23 +59,33 @@ pub fn load(
         None if Path::new(DEFAULT_FILE).exists() => read(Path::new(DEFAULT_FILE))?,
         None => Config::default(),
     };
-    for (field, flag, name) in [
-        (&mut config.runner.data, &flags.data, "SANDHOG_DATA"),
+    let (runner, origins) = (&mut config.runner, &mut config.origins);
+    for (field, key, given, flag, name) in [
         (
-            &mut config.runner.plugins,
+            &mut runner.data,
+            "runner.data",
+            &flags.data,
+            "--data",
+            "SANDHOG_DATA",
+        ),
+        (
+            &mut runner.plugins,
+            "runner.plugins",
             &flags.plugins,
+            "--plugins",
             "SANDHOG_PLUGINS",
         ),
     ] {
-        let given = match flag {
-            Some(path) => Some(path.clone()),
-            None => variable(&environment, name)?,
+        let said = match given {
+            Some(path) => Some((path.clone(), Origin::Flag(flag))),
+            None => variable(&environment, name)?.map(|path| (path, Origin::Environment(name))),
         };
-        if let Some(path) = given {
+        if let Some((path, origin)) = said {
             *field = path;
+            origins.put(key, origin);
         }
     }
-    http::overrides(&mut config.http, flags.listen.as_deref(), &environment)?;
+    http::overrides(&mut config, flags.listen.as_deref(), &environment)?;
     Ok(config)
 }
 
@@ -129,6 +141,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
         path,
         text,
         refusals: Vec::new(),
+        origins: Origins::default(),
     };
     let mut config = Config {
         file: Some(path.into()),
@@ -139,6 +152,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
         Err(error) => reader.refuse(error.span().unwrap_or(0..0), error.message().into()),
     }
     if reader.refusals.is_empty() {
+        config.origins = reader.origins;
         return Ok(config);
     }
     reader.refusals.sort_by_key(|(line, _)| *line);
@@ -186,6 +200,7 @@ struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
     refusals: Vec<(usize, Refusal)>,
+    origins: Origins,
 }
 
 type Entry<'t, 'i> = (
@@ -287,7 +302,12 @@ impl Reader<'_> {
             };
             let mut settings = S::default();
             for entry in inner {
-                self.entry(&mut settings, tables.keys, &format!("{of}.{one}."), entry);
+                self.entry(
+                    &mut settings,
+                    tables.keys,
+                    &format!("{of}.{}.", plain(one)),
+                    entry,
+                );
             }
             for key in tables
                 .keys
@@ -340,6 +360,8 @@ impl Reader<'_> {
         };
         let taken = checked(key.form, value.get_ref());
         let Err(refused) = taken.and_then(|value| (key.set)(settings, value)) else {
+            let name = format!("{table}{}", key.name);
+            self.origins.put(&name, Origin::File);
             return;
         };
         let allowed = key.form.allowed();

@@ -127,6 +127,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::Plugins
         | Request::Plugin { .. }
         | Request::Workers
+        | Request::Settings
         | Request::Stats => return None,
     })
 }

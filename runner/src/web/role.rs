@@ -21,6 +21,7 @@ pub(super) fn needed(request: &Request) -> Role {
         | Request::Plugins
         | Request::Plugin { .. }
         | Request::Workers
+        | Request::Settings
         | Request::Stats => Role::Viewer,
         Request::Enqueue { .. }
         | Request::Retry { .. }

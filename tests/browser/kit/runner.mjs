@@ -1,6 +1,6 @@
 // A runner of a test's own, in a folder of its own, at a port that the system gives.
 import { spawn, execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -111,6 +111,13 @@ export class Runner {
     });
   }
 
+  /// The same plugin in another version: with one more section that says nothing.
+  async replacePlugin() {
+    const file = join(this.home, "plugins", basename(GUEST));
+    await writeFile(`${file}.new`, Buffer.concat([await readFile(file), Buffer.from([0, 3, 1, 0x78, 0x79])]));
+    await rename(`${file}.new`, file);
+  }
+
   async count() {
     return (await this.api("/dead/count")).count;
   }
@@ -150,12 +157,16 @@ export function pages(ids) {
     job: `/jobs/${ids.completed}`,
     "job-running": `/jobs/${ids.running}`,
     "job-retryable": `/jobs/${ids.retryable}`,
+    waiting: "/waiting",
     workers: "/workers",
     dead: "/dead",
     letter: `/dead/${ids.trapped}`,
     batches: "/batches",
     crons: "/crons",
+    cron: "/crons/nightly",
     plugins: "/plugins",
+    plugin: "/plugins/misbehave",
+    settings: "/settings",
     login: "/login",
     missing: "/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV",
   };

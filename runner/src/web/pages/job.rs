@@ -5,7 +5,11 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use sandhog_model::{Asked, Attempt, Failure, JobId, State};
 
-use super::{field, form, frame, page, said, shown};
+use super::{
+    field, form,
+    frame::{self, Button},
+    page, said, shown,
+};
 use crate::{
     api::{ApiError, JobAct, Request, Response},
     json::base64,
@@ -60,7 +64,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
     shown(frame::of_job(&site, &call, &id.text(), &title, content))
 }
 
-fn buttons(state: State) -> &'static [(&'static str, &'static str, bool)] {
+fn buttons(state: State) -> &'static [Button<'static>] {
     match state {
         State::Scheduled | State::Available | State::Retryable => &[
             ("Run now", "retry", false),

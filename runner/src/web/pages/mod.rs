@@ -12,7 +12,10 @@ mod jobs;
 mod login;
 mod overview;
 mod past;
+mod plugins;
 mod queues;
+mod settings;
+mod waiting;
 mod workers;
 
 use http::StatusCode;
@@ -33,10 +36,13 @@ pub(super) fn routes() -> impl Iterator<Item = &'static [Route]> {
         queues::ROUTES,
         jobs::ROUTES,
         job::ROUTES,
+        waiting::ROUTES,
         dead::ROUTES,
         batches::ROUTES,
         crons::ROUTES,
         workers::ROUTES,
+        plugins::ROUTES,
+        settings::ROUTES,
         login::ROUTES,
         assets::ROUTES,
     ]

@@ -9,6 +9,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
+    engine::CRON_HEADER,
     json::{new_job, shapes},
     store::{JobFilter, JobView},
     web::{
@@ -81,6 +82,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("parent", Form::Id, "Only enqueued by this job."),
         param("tag", Form::Text(64), "Only with this tag."),
         param("batch", Form::Id, "Only in this batch."),
+        param("cron", Form::Name, "Only of this schedule."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
         LIMIT,
@@ -206,6 +208,11 @@ pub(super) fn nothing() -> Problem {
     Problem::new(Code::Internal, "the runner gave no answer")
 }
 
+/// The header that jobs of the schedule have that is asked for.
+pub(in crate::web) fn of_schedule(call: &Call) -> Option<(String, String)> {
+    Some((CRON_HEADER.to_owned(), call.owned("cron")?))
+}
+
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let filter = JobFilter {
         states: call.given("state")?.into_iter().collect(),
@@ -216,6 +223,7 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
         since: call.instant("since")?,
         until: call.instant("until")?,
         batch: call.given("batch")?,
+        header: of_schedule(&call),
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
