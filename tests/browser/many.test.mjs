@@ -30,6 +30,8 @@ before(async () => {
   await runner.tell("dead", "import", "letters.ndjson", "--data", "data");
   await lines("jobs.ndjson", JOBS, (number) => JSON.stringify({ kind: "echo", payload: number, in: "10h", queue: `many-${number % 20}` }));
   await runner.tell("enqueue", "--bulk", "jobs.ndjson", "--data", "data");
+  const { store } = await runner.api("/stats");
+  assert.ok(store.jobs.scheduled >= JOBS && store.dead_letters >= LETTERS, JSON.stringify(store));
 });
 after(async () => {
   await chrome?.close();

@@ -3,6 +3,7 @@
 //! [`handle`] is the only implementation of each request; the socket and the offline path both go
 //! through it. Knows nothing of how stores keep jobs or how attempts run.
 
+mod accept;
 mod batch;
 mod client;
 mod error;
@@ -27,6 +28,8 @@ use crate::{
     store::Store,
 };
 
+pub(crate) use accept::Connections;
+pub use accept::Handle;
 pub use batch::{BatchRequest, BatchResponse, NewBatch};
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
@@ -39,7 +42,7 @@ pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Joined, Plugins, Pong, QueueView,
     Response, RunnerStats, Stats, Waited,
 };
-pub use serve::{BindError, Handle, Options, Server};
+pub use serve::{BindError, Options, Server};
 
 /// The socket's file name in the data directory.
 pub const SOCKET_NAME: &str = "sandhog.sock";

@@ -7,7 +7,7 @@ use sandhog_model::UnixMs;
 use serde_json::Value;
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Button, Place},
     jobs, page, said, shown,
 };
@@ -16,7 +16,7 @@ use crate::{
     engine::CRON_HEADER,
     store::{JobFilter, PageRequest},
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{CURSOR, Form, Param, param},
         problem::{Code, Problem},
@@ -179,8 +179,5 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     ask!(site, call, Request::ActOnCron { name, act }, ActedOnCron);
-    Ok(Answer::SeeOther {
-        to: format!("{}/crons", call.prefix),
-        cookie: None,
-    })
+    back(&call, "/crons")
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use sandhog_model::{Letter, Token};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Place},
     job, page, said, shown,
 };
@@ -15,7 +15,7 @@ use crate::{
     json::base64,
     store::{DeadFilter, DeadRow, LetterName, LetterRef},
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{CURSOR, Form, LIMIT, Param, param},
         problem::Problem,
@@ -254,10 +254,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         .filter_map(|answer| answer.as_ref().err())
         .collect();
     if refused.is_empty() {
-        return Ok(Answer::SeeOther {
-            to: format!("{}/dead", call.prefix),
-            cookie: None,
-        });
+        return back(&call, "/dead");
     }
     let content = html! {
         p { (answers.len() - refused.len()) " of " (answers.len()) " done. The others were left alone:" }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use sandhog_model::{Asked, Attempt, Failure, JobId, State};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Button},
     page, said, shown,
 };
@@ -15,7 +15,7 @@ use crate::{
     json::base64,
     store::{JobView, LetterName, LetterRef},
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{Form, Param, param},
         problem::Problem,
@@ -189,10 +189,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     done(site.ask(request, &call.asking).await?)?;
-    Ok(Answer::SeeOther {
-        to: format!("{}/jobs/{id}", call.prefix),
-        cookie: None,
-    })
+    back(&call, &format!("/jobs/{id}"))
 }
 
 /// Whether the one job was changed.

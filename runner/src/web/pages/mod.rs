@@ -81,13 +81,18 @@ fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
 /// What is shown in place of a page that went wrong: the way in, when someone has to come in first.
 pub(super) fn instead(site: &Site, call: &Call, problem: &Problem) -> Outcome {
     if problem.code == Code::Unauthorized {
-        return Ok(Answer::SeeOther {
-            to: format!("{}/login", call.prefix),
-            cookie: None,
-        });
+        return back(call, "/login");
     }
     let text = frame::fault(call, &site.sessions.word(&call.headers), problem);
     Ok(Answer::Html(problem.status(), text))
+}
+
+/// To a page, once what a form says is done.
+fn back(call: &Call, path: &str) -> Outcome {
+    Ok(Answer::SeeOther {
+        to: format!("{}{path}", call.prefix),
+        cookie: None,
+    })
 }
 
 /// A page that is there.

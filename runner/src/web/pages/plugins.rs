@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use maud::{Markup, html};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Button, Place},
     page, said, shown,
 };
@@ -15,7 +15,7 @@ use crate::{
         Catalog, Grants, Held, KindInfo, Plugin, PluginAct, PluginView, VersionView, grants_as_toml,
     },
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{Form, Param, param},
         problem::Problem,
@@ -290,8 +290,5 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         Request::ActOnPlugin { name, act },
         ActedOnPlugin
     );
-    Ok(Answer::SeeOther {
-        to: format!("{}{}", call.prefix, path(&view)),
-        cookie: None,
-    })
+    back(&call, &path(&view))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Place},
     page, said, shown,
 };
@@ -13,7 +13,7 @@ use crate::{
     api::{Request, Stats, WorkersAct},
     engine::Mode,
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         problem::Problem,
         route::{Route, run},
@@ -90,8 +90,5 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     ask!(site, call, Request::ActOnWorkers { act }, ActedOnWorkers);
-    Ok(Answer::SeeOther {
-        to: format!("{}/workers", call.prefix),
-        cookie: None,
-    })
+    back(&call, "/workers")
 }

@@ -131,10 +131,8 @@ const fn act(
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let crons = ask!(site, call, Request::Crons, Crons);
     let (crons, next) = by_name(crons, |cron| &cron.name, &call.page()?);
-    Answer::json(json!({
-        "schedules": crons.iter().map(shapes::entry).collect::<Value>(),
-        "next": next,
-    }))
+    let rows = crons.iter().map(shapes::entry).collect();
+    Answer::rows("schedules", rows, next)
 }
 
 async fn next(site: Arc<Site>, call: Call) -> Outcome {

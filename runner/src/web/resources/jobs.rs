@@ -227,10 +227,8 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
-    Answer::json(json!({
-        "jobs": page.rows.iter().map(shapes::job_row).collect::<Value>(),
-        "next": page.next,
-    }))
+    let rows = page.rows.iter().map(shapes::job_row).collect();
+    Answer::rows("jobs", rows, page.next)
 }
 
 async fn show(site: Arc<Site>, call: Call) -> Outcome {
