@@ -24,6 +24,7 @@ mod offline;
 mod owner;
 mod plugin_new;
 mod plugin_run;
+mod producer;
 mod quarantine;
 mod queues;
 mod reload;

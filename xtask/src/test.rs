@@ -47,9 +47,14 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         steps.push(timed("docs", || {
             let mut doc = process::cargo(root);
             doc.args(["doc", "--no-deps", "--package", "sandhog-sdk"]);
-            doc.args(["--package", "sandhog-sdk-macros"]);
+            doc.args([
+                "--package",
+                "sandhog-sdk-macros",
+                "--package",
+                "sandhog-client",
+            ]);
             doc.env("RUSTDOCFLAGS", "-D warnings");
-            process::run("cargo doc of the SDK", &mut doc).map(|()| (0, 0))
+            process::run("cargo doc of the SDK and the client", &mut doc).map(|()| (0, 0))
         }));
         steps.push(timed("runner", || {
             process::build_runner(root).map(|_| (0, 0))

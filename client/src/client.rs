@@ -1,0 +1,388 @@
+//! What a producer asks of a runner.
+
+use std::{env, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::Method;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::{
+    answer::{self, Answered},
+    code::Code,
+    connection::{Connections, Request},
+    error::{Error, Problem},
+    job::{self, Enqueued, Job, State, Waited},
+    new_job::{NewJob, span},
+    options::Options,
+    patience::Patience,
+    token::Token,
+};
+
+/// Most jobs and bytes in one request; the runner takes a few more bytes.
+const JOBS: usize = 500;
+const BULK_BYTES: usize = 4 << 20;
+/// How long one request waits for a job's end: shorter than the patience of most proxies.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// A way to a runner. Cheap to clone; clones share their connections.
+#[derive(Clone)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: Options,
+    connections: Connections,
+}
+
+/// Whether a request may be sent again when it is not known whether it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Twice {
+    /// Doing it twice is the same as doing it once.
+    Fine,
+    Never,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Client({})", self.inner.connections.address)
+    }
+}
+
+impl Client {
+    /// A client with the usual [`Options`]. Nothing is sent yet.
+    pub fn new(address: &str) -> Result<Self, Error> {
+        Self::with(Options::new(address))
+    }
+
+    /// A client with these options. Nothing is sent yet.
+    pub fn with(options: Options) -> Result<Self, Error> {
+        let connections = Connections::new(&options)?;
+        let inner = Inner {
+            options,
+            connections,
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
+    }
+
+    /// A client of the runner that the command line would speak to: at `SANDHOG_URL`, with the token in the file
+    /// `SANDHOG_TOKEN_FILE` or that in `SANDHOG_TOKEN`; at `http://127.0.0.1:7263` without any.
+    pub fn from_env() -> Result<Self, Error> {
+        let variable = |name: &str| match env::var(name) {
+            Ok(value) if value.is_empty() => {
+                Err(Error::Unusable(format!("{name} is set but empty")))
+            }
+            Ok(value) => Ok(Some(value)),
+            Err(env::VarError::NotPresent) => Ok(None),
+            Err(env::VarError::NotUnicode(_)) => {
+                Err(Error::Unusable(format!("{name} is not UTF-8")))
+            }
+        };
+        let address = variable("SANDHOG_URL")?;
+        let token = match (variable("SANDHOG_TOKEN_FILE")?, variable("SANDHOG_TOKEN")?) {
+            (Some(file), _) => Some(Token::from_file(file)),
+            (None, Some(token)) => Some(Token::new(&token)),
+            (None, None) => None,
+        };
+        let token = token.transpose();
+        Self::with(Options {
+            token: token.map_err(|error| Error::Unusable(error.to_string()))?,
+            ..Options::new(address.unwrap_or_else(|| "http://127.0.0.1:7263".to_owned()))
+        })
+    }
+
+    /// Enqueue a job. It is on disk when this returns, and it is one job however often it was sent.
+    pub async fn enqueue(&self, job: &NewJob) -> Result<Enqueued, Error> {
+        // The key is made here, once for all tries.
+        let request = self.post("/api/v1/jobs", job.line()?);
+        self.json(request, Twice::Fine).await
+    }
+
+    /// Enqueue many jobs, as many requests as it takes. Each is answered for itself, in their order; those that a
+    /// full queue or a runner that stops refuses are tried again as a request is.
+    pub async fn enqueue_many(&self, jobs: &[NewJob]) -> Vec<Result<Enqueued, Error>> {
+        let lines: Vec<Result<String, Error>> = jobs.iter().map(NewJob::line).collect();
+        let mut answers: Vec<Option<Result<Enqueued, Error>>> = lines
+            .iter()
+            .map(|line| line.as_ref().err().map(|why| Err(why.clone())))
+            .collect();
+        let mut left: Vec<(usize, &str)> = lines
+            .iter()
+            .enumerate()
+            .filter_map(|(place, line)| Some((place, line.as_ref().ok()?.as_str())))
+            .collect();
+        let mut patience = self.patience();
+        while !left.is_empty() {
+            let mut again = Vec::new();
+            for part in parts(&left) {
+                let told = self.enqueue_part(part).await;
+                for ((place, line), told) in part.iter().zip(told) {
+                    if matches!(&told, Err(Error::Refused(problem)) if problem.of_many_passes()) {
+                        again.push((*place, *line));
+                    }
+                    answers[*place] = Some(told);
+                }
+            }
+            if again.is_empty() || !patience.wait(None).await {
+                break;
+            }
+            left = again;
+        }
+        let missing = || Err(Error::Unusable("the job was not sent".into()));
+        answers
+            .into_iter()
+            .map(|answer| answer.unwrap_or_else(missing))
+            .collect()
+    }
+
+    /// One request's worth of jobs.
+    async fn enqueue_part(&self, part: &[(usize, &str)]) -> Vec<Result<Enqueued, Error>> {
+        #[derive(Deserialize)]
+        struct Answer {
+            jobs: Vec<One>,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum One {
+            Refused { error: Refused },
+            Enqueued(Enqueued),
+        }
+        #[derive(Deserialize)]
+        struct Refused {
+            code: String,
+            detail: String,
+        }
+        let lines: Vec<&str> = part.iter().map(|(_, line)| *line).collect();
+        let body = format!("{{\"jobs\":[{}]}}", lines.join(","));
+        let request = self.post("/api/v1/jobs/bulk", body);
+        let jobs = match self.json::<Answer>(request, Twice::Fine).await {
+            Ok(answer) if answer.jobs.len() == part.len() => answer.jobs,
+            Ok(answer) => {
+                let why = format!("{} answers to {} jobs", answer.jobs.len(), part.len());
+                return vec![Err(self.not_a_runner(200, why)); part.len()];
+            }
+            Err(error) => return vec![Err(error); part.len()],
+        };
+        let told = jobs.into_iter().map(|one| match one {
+            One::Enqueued(enqueued) => Ok(enqueued),
+            One::Refused { error } => Err(Error::Refused(Problem {
+                code: Code::of(&error.code),
+                status: 0,
+                title: String::new(),
+                detail: error.detail,
+                retry_after: None,
+            })),
+        });
+        told.collect()
+    }
+
+    /// A job as it is now.
+    pub async fn get(&self, id: &str) -> Result<Job, Error> {
+        let answered = self.ask(&self.read(&path(id, "")?), Twice::Fine).await?;
+        self.parse(&answered, job::read)
+    }
+
+    /// Wait until a job ended, for this long at most. A runner that is away meanwhile may come back within that
+    /// time.
+    pub async fn wait(&self, id: &str, limit: Duration) -> Result<Waited, Error> {
+        let start = Instant::now();
+        loop {
+            let left = limit.saturating_sub(start.elapsed());
+            let wait = left.min(WAIT);
+            let mut request = self.read(&path(
+                id,
+                &format!("/wait?timeout_ms={}", wait.as_millis()),
+            )?);
+            request.within += wait;
+            let patience = Patience::new(&self.inner.options, left);
+            let answered = self.persist(&request, Twice::Fine, patience).await?;
+            let waited = self.parse(&answered, job::read_waited)?;
+            if matches!(waited, Waited::Ended(_)) || start.elapsed() >= limit {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// Call a job off: one that waits ends now, one that runs may finish up within the runner's
+    /// `runner.cancel_grace`. Gives the state it is in then.
+    pub async fn cancel(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
+        self.act(id, "/cancel", &json!({ "reason": reason })).await
+    }
+
+    /// Call a job off, and stop it at once if it runs.
+    pub async fn kill(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
+        self.act(id, "/kill", &json!({ "reason": reason })).await
+    }
+
+    /// Run a waiting job now, or one that completed, expired, was cancelled or dropped again.
+    pub async fn retry(&self, id: &str) -> Result<State, Error> {
+        self.act(id, "/retry", &json!({})).await
+    }
+
+    /// Have a waiting job wait this long from now on; no attempt is used.
+    pub async fn snooze(&self, id: &str, time: Duration) -> Result<State, Error> {
+        self.act(id, "/snooze", &json!({ "for": span(time) })).await
+    }
+
+    /// Drop a waiting job.
+    pub async fn discard(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
+        self.act(id, "/discard", &json!({ "reason": reason })).await
+    }
+
+    async fn act(&self, id: &str, what: &str, body: &serde_json::Value) -> Result<State, Error> {
+        #[derive(Deserialize)]
+        struct Changed {
+            state: State,
+        }
+        let request = self.post(&path(id, what)?, body.to_string());
+        let changed: Changed = self.json(request, Twice::Never).await?;
+        Ok(changed.state)
+    }
+
+    fn read(&self, path: &str) -> Request {
+        Request {
+            method: Method::GET,
+            path: path.to_owned(),
+            body: None,
+            within: self.inner.options.answer_within,
+        }
+    }
+
+    fn post(&self, path: &str, body: String) -> Request {
+        Request {
+            method: Method::POST,
+            body: Some(Bytes::from(body)),
+            ..self.read(path)
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        Patience::new(&self.inner.options, self.inner.options.retry_for)
+    }
+
+    async fn json<T: DeserializeOwned>(&self, request: Request, twice: Twice) -> Result<T, Error> {
+        let answered = self.ask(&request, twice).await?;
+        let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+        self.parse(&answered, read)
+    }
+
+    fn parse<T>(
+        &self,
+        answered: &Answered,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, Error> {
+        read(&answered.text).map_err(|why| self.not_a_runner(answered.status, why))
+    }
+
+    fn not_a_runner(&self, status: u16, why: String) -> Error {
+        Error::NotARunner {
+            address: self.inner.connections.address.to_string(),
+            status,
+            why,
+        }
+    }
+
+    async fn ask(&self, request: &Request, twice: Twice) -> Result<Answered, Error> {
+        self.persist(request, twice, self.patience()).await
+    }
+
+    /// Send a request until it is answered for good, or patience is at its end.
+    async fn persist(
+        &self,
+        request: &Request,
+        twice: Twice,
+        mut patience: Patience,
+    ) -> Result<Answered, Error> {
+        let Inner { connections, .. } = &*self.inner;
+        let mut may_be_done = false;
+        loop {
+            patience.tries += 1;
+            let (error, again, after) = match connections.exchange(request).await {
+                Ok(answer) => match answer::read(answer) {
+                    Ok(answered) => return Ok(answered),
+                    Err(refusal) => {
+                        let again = refusal.passes && (twice == Twice::Fine || refusal.undone);
+                        let after = refusal.retry_after;
+                        (refusal.error(&connections.address), again, after)
+                    }
+                },
+                Err(failed) => {
+                    may_be_done |= failed.sent;
+                    let (address, why) = (connections.address.to_string(), failed.why);
+                    let tries = patience.tries;
+                    let error = match may_be_done {
+                        true => Error::Gone {
+                            address,
+                            why,
+                            tries,
+                        },
+                        false => Error::Unreachable {
+                            address,
+                            why,
+                            tries,
+                        },
+                    };
+                    (error, twice == Twice::Fine || !failed.sent, None)
+                }
+            };
+            if !again || !patience.wait(after).await {
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// The path of a job. What is no id is not sent: it might lead elsewhere.
+fn path(id: &str, rest: &str) -> Result<String, Error> {
+    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(Error::Unusable(format!("{id:?} is no id of a job")));
+    }
+    Ok(format!("/api/v1/jobs/{id}{rest}"))
+}
+
+/// Jobs by requests: as many each as one takes.
+fn parts<'a, 'b>(jobs: &'a [(usize, &'b str)]) -> Vec<&'a [(usize, &'b str)]> {
+    let (mut parts, mut begin, mut bytes) = (Vec::new(), 0, 0);
+    for (place, (_, line)) in jobs.iter().enumerate() {
+        if place > begin && (place - begin == JOBS || bytes + line.len() > BULK_BYTES) {
+            parts.push(&jobs[begin..place]);
+            (begin, bytes) = (place, 0);
+        }
+        bytes += line.len() + 1;
+    }
+    parts.push(&jobs[begin..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_go_out_in_requests_that_the_runner_takes() {
+        let short: Vec<(usize, &str)> = (0..1001).map(|place| (place, "{}")).collect();
+        let sizes = |jobs| {
+            parts(jobs)
+                .iter()
+                .map(|part| part.len())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(&short), [500, 500, 1]);
+        let long = "x".repeat(BULK_BYTES / 2);
+        let long: Vec<(usize, &str)> = (0..3).map(|place| (place, long.as_str())).collect();
+        assert_eq!(sizes(&long), [1, 1, 1]);
+        let huge = "x".repeat(BULK_BYTES + 1);
+        assert_eq!(sizes(&[(0, huge.as_str()), (1, "{}")]), [1, 1]);
+    }
+
+    #[test]
+    fn what_is_no_id_is_not_sent() {
+        for wrong in ["", "../queues", "a/b", "a?b", "a b"] {
+            assert!(path(wrong, "").is_err(), "{wrong}");
+        }
+    }
+}
