@@ -72,7 +72,7 @@ pub struct Scan<'a> {
 
 /// How far a segment was read.
 #[derive(Debug, Clone, Copy)]
-pub struct Reached {
+struct Reached {
     header: Option<SegmentHeader>,
     seal: Seal,
     last: bool,
@@ -81,12 +81,45 @@ pub struct Reached {
     ending: Option<Ending>,
 }
 
-impl Reached {
-    /// Go on, in the same bytes or in more of them.
+/// Reads a segment while its bytes come: what a [`Scan`] of all of them yields, told as soon as it is certain.
+#[derive(Debug, Clone)]
+pub struct Arriving {
+    expected: Expected,
+    /// `None` as long as not even the header is certain.
+    reached: Option<Reached>,
+}
+
+impl Arriving {
+    /// A segment of which nothing is here yet.
     #[must_use]
-    pub fn over(self, bytes: &[u8]) -> Scan<'_> {
-        let reached = self;
-        Scan { bytes, reached }
+    pub fn new(expected: Expected) -> Self {
+        let reached = None;
+        Self { expected, reached }
+    }
+
+    /// More bytes came; `so_far` are all that are here. `tell` hears the frames that are whole now. About a
+    /// frame in doubt nothing is decided: what comes behind it counts.
+    pub fn more<'a>(&mut self, so_far: &'a [u8], mut tell: impl FnMut(Found<'a>)) {
+        let mut scan = self.over(so_far);
+        while let Some(found) = scan.next_sure() {
+            tell(found);
+        }
+        let reached = scan.reached;
+        self.reached = reached.ending.is_none().then_some(reached);
+    }
+
+    /// All bytes are here. `tell` hears the frames that were not told yet.
+    pub fn end<'a>(self, bytes: &'a [u8], tell: impl FnMut(Found<'a>)) -> End {
+        let mut scan = self.over(bytes);
+        scan.by_ref().for_each(tell);
+        scan.finish()
+    }
+
+    fn over<'a>(&self, bytes: &'a [u8]) -> Scan<'a> {
+        match self.reached {
+            None => Scan::new(bytes, self.expected),
+            Some(reached) => Scan { bytes, reached },
+        }
     }
 }
 
@@ -142,20 +175,19 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// How far it is; `None` when it ended.
-    #[must_use]
-    pub fn reached(&self) -> Option<Reached> {
-        Some(self.reached).filter(|reached| reached.ending.is_none())
-    }
-
     /// The next sound frame, when it is here to its end and follows without a doubt. Nothing is decided
     /// otherwise: more bytes may follow.
     #[inline]
-    pub fn next_sure(&mut self) -> Option<Found<'a>> {
+    fn next_sure(&mut self) -> Option<Found<'a>> {
         if self.reached.ending.is_some() {
             return None;
         }
-        let Reached { seal, offset, next_sequence, .. } = self.reached;
+        let Reached {
+            seal,
+            offset,
+            next_sequence,
+            ..
+        } = self.reached;
         match seal.decode(self.rest(offset)) {
             Decoded::Record { head, body, length } if head.sequence == next_sequence => {
                 self.reached.offset += length;

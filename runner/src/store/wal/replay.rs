@@ -9,7 +9,7 @@ use std::{
 use sandhog_model::{
     Record, RecordAt,
     codec::{FORMAT, HeaderVerdict, Reading, SegmentHeader},
-    recover::{End, Ending, Expected, Found, Reached, Scan},
+    recover::{Arriving, End, Ending, Expected, Found},
 };
 
 use super::{
@@ -212,29 +212,16 @@ impl<'a> Scans<'a> {
     }
 }
 
-/// Read a segment. Each piece is scanned before the next one is read, as far as its frames are sound.
+/// Read a segment. Each piece is scanned before the next one is read.
 fn scan(file: &dyn DiskFile, expected: Expected, mut room: Room) -> Result<Scanned, DiskError> {
     room.frames.clear();
     room.slims.clear();
     let mut bytes = std::mem::take(&mut room.bytes);
-    let mut reached: Option<Reached> = None;
+    let mut arriving = Arriving::new(expected);
     read_pieces(file, &mut bytes, PIECE, |so_far| {
-        let mut scan = match reached {
-            None => Scan::new(so_far, expected),
-            Some(reached) => reached.over(so_far),
-        };
-        while let Some(found) = scan.next_sure() {
-            room.take(found);
-        }
-        // What ended it may be that not all of it is here.
-        reached = scan.reached();
+        arriving.more(so_far, |found| room.take(found));
     })?;
-    let mut scan = match reached {
-        None => Scan::new(&bytes, expected),
-        Some(reached) => reached.over(&bytes),
-    };
-    scan.by_ref().for_each(|found| room.take(found));
-    let end = scan.finish();
+    let end = arriving.end(&bytes, |found| room.take(found));
     room.bytes = bytes;
     Ok(Scanned { room, end })
 }
