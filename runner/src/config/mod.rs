@@ -16,6 +16,7 @@ mod queue;
 mod read;
 mod reload;
 mod value;
+mod written;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
