@@ -1,20 +1,34 @@
-//! What the tests need of Debian besides Rust: `strace`, which makes system calls fail, and `libfaketime`,
-//! which sets a process's clock.
+//! What the tests need of Debian besides Rust: `strace`, which makes system calls fail, `libfaketime`, which sets
+//! a process's clock, and `chromium`, which looks at the dashboard.
 
-use std::{fs, process::Command};
+use std::{fs, path::PathBuf, process::Command};
+
+/// Where Debian puts its browser.
+const CHROMIUM: &str = "/usr/bin/chromium";
 
 /// A package, how it shows that it is there, and the tests that need it.
 type Package = (&'static str, fn() -> bool, &'static str);
 
 const PACKAGES: [Package; 2] = [
-    ("strace", || runs("strace", &["-V"]), "syscalls"),
-    ("libfaketime", has_faketime, "clock.rs"),
+    ("strace", || runs("strace", &["-V"]), "blackbox/syscalls"),
+    ("libfaketime", has_faketime, "blackbox/clock.rs"),
 ];
 
 /// See that all is there; install Debian's packages when it is not.
 pub(crate) fn prepare() -> Result<(), String> {
-    let missing: Vec<Package> = PACKAGES
-        .into_iter()
+    see_to(&PACKAGES)
+}
+
+/// Debian's browser, installed when it is not here.
+pub(crate) fn chromium() -> Result<PathBuf, String> {
+    let place = PathBuf::from(CHROMIUM);
+    see_to(&[("chromium", || PathBuf::from(CHROMIUM).exists(), "browser")])?;
+    Ok(place)
+}
+
+fn see_to(packages: &[Package]) -> Result<(), String> {
+    let missing: Vec<&Package> = packages
+        .iter()
         .filter(|(_, is_there, _)| !is_there())
         .collect();
     if missing.is_empty() {
@@ -34,7 +48,7 @@ pub(crate) fn prepare() -> Result<(), String> {
         ]);
         if !(installed && is_there()) {
             return Err(format!(
-                "{name} is not here and apt-get cannot install it: install it yourself, tests/blackbox/{tests} \
+                "{name} is not here and apt-get cannot install it: install it yourself, tests/{tests} \
                  needs it"
             ));
         }

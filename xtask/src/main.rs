@@ -2,6 +2,7 @@
 
 mod api;
 mod bench;
+mod browser;
 mod debian;
 mod demo;
 mod guests;
@@ -30,6 +31,9 @@ usage: cargo xtask COMMAND
                   install the tools of the other languages, test their SDKs, build their handlers
   api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI), and
                   with a client for Python made of it (openapi-python-client)
+  browser [--long]
+                  try the dashboard in Debian's chromium (Playwright, from npm); --long adds page times at
+                  a million jobs and 200,000 dead letters
   tidy            the house rules alone
   bench store [OPTIONS]
                   measure the store beside a bare log, in an optimised build; --help shows the options
@@ -53,6 +57,8 @@ fn main() -> ExitCode {
             languages::run(&root, Some(only))
         }
         ["api"] => api::run(&root, 50),
+        ["browser"] => browser::run(&root, false),
+        ["browser", "--long"] => browser::run(&root, true),
         ["tidy"] => test::tidy(&root),
         ["bench", bench, ref words @ ..] => bench::run(&root, bench, words),
         [] | ["help" | "--help" | "-h"] => {

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{api, debian, languages, lay_guests, process};
+use crate::{api, browser, debian, languages, lay_guests, process};
 
 /// What came of a step.
 struct Step {
@@ -62,15 +62,7 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         steps.push(timed("Debian packages", || {
             debian::prepare().map(|()| (0, 0))
         }));
-        if long || std::env::var_os("SANDHOG_LANGUAGES").is_some_and(|value| value == "1") {
-            steps.push(timed("languages", || {
-                languages::run(root, None).map(|()| (0, 0))
-            }));
-        }
-        if long || std::env::var_os("SANDHOG_API").is_some_and(|value| value == "1") {
-            let examples = if long { 200 } else { 10 };
-            steps.push(timed("api", || api::run(root, examples).map(|()| (0, 0))));
-        }
+        steps.extend(asked_for(root, long));
         let wants_table = std::env::var_os("SANDHOG_TABLE").is_some();
         steps.push(timed("tests", || {
             let mut test = process::cargo(root);
@@ -89,6 +81,30 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
         println!("{line}");
     }
     summary(&steps)
+}
+
+/// The steps that are slow, or fetch much: run in the long form, or when a variable asks for them.
+fn asked_for(root: &Path, long: bool) -> Vec<Step> {
+    type Act<'a> = Box<dyn Fn() -> Result<(), String> + 'a>;
+    let examples = if long { 200 } else { 10 };
+    let slow: [(&str, &str, Act<'_>); 3] = [
+        (
+            "languages",
+            "SANDHOG_LANGUAGES",
+            Box::new(|| languages::run(root, None)),
+        ),
+        ("api", "SANDHOG_API", Box::new(|| api::run(root, examples))),
+        (
+            "browser",
+            "SANDHOG_BROWSER",
+            Box::new(|| browser::run(root, long)),
+        ),
+    ];
+    let is_asked = |name| long || std::env::var_os(name).is_some_and(|value| value == "1");
+    let asked = slow.iter().filter(|(_, variable, _)| is_asked(*variable));
+    asked
+        .map(|(name, _, act)| timed(name, || act().map(|()| (0, 0))))
+        .collect()
 }
 
 /// The program and the tests are to be built from the same dependencies with the same features;

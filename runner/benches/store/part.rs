@@ -4,10 +4,13 @@
 use std::{path::Path, process::Command, time::Instant};
 
 use sandhog::store::{Inspect, wal::Durability};
+use sandhog_model::codec::{FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES};
 use serde_json::{Value, json};
 
 use crate::{memory, stage};
 
+/// Bytes read at once.
+const PIECE: usize = 512 << 10;
 /// The first word of such a process.
 pub(crate) const FLAG: &str = "--part";
 
@@ -65,26 +68,42 @@ fn open(dir: &Path) -> Result<Value, String> {
     }))
 }
 
-/// Read and checksum the same files, and do nothing with them.
+/// Read the same files and checksum them record by record, as their format has it; nothing else is done
+/// with them.
 fn read(dir: &Path) -> Result<Value, String> {
     use std::io::Read as _;
     let files = stage::files(dir)?;
     let start = Instant::now();
-    let mut buffer = vec![0; 1 << 20];
-    let mut sum = crc32fast::Hasher::new();
-    let mut bytes = 0;
-    for (path, _) in &files {
+    let mut buffer = Vec::new();
+    let (mut sum, mut bytes, mut records) = (0, 0, 0_u64);
+    for (path, length) in &files {
         let failed = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
         let mut file = std::fs::File::open(path).map_err(failed)?;
-        loop {
-            let more = file.read(&mut buffer).map_err(failed)?;
+        buffer.resize(*length as usize, 0);
+        let (mut filled, mut at) = (0, SEGMENT_HEADER_BYTES);
+        while filled < buffer.len() {
+            let end = buffer.len().min(filled + PIECE);
+            let more = file.read(&mut buffer[filled..end]).map_err(failed)?;
             if more == 0 {
                 break;
             }
-            sum.update(&buffer[..more]);
-            bytes += more;
+            filled += more;
+            while let Some(frame) = frame(&buffer[at.min(filled)..filled]) {
+                let mut hasher = crc32fast::Hasher::new();
+                hasher.update(frame);
+                sum ^= hasher.finalize();
+                records += 1;
+                at += frame.len();
+            }
         }
+        bytes += filled;
     }
     let ms = start.elapsed().as_secs_f64() * 1e3;
-    Ok(json!({"ms": ms, "bytes": bytes, "sum": sum.finalize()}))
+    Ok(json!({"ms": ms, "bytes": bytes, "records": records, "sum": sum}))
+}
+
+/// The frame that some bytes begin with, when there is one to its end.
+fn frame(bytes: &[u8]) -> Option<&[u8]> {
+    let length = u32::from_le_bytes(*bytes.first_chunk()?) as usize;
+    (length > 0).then(|| bytes.get(..FRAME_HEADER_BYTES + length))?
 }

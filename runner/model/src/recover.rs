@@ -8,7 +8,7 @@ mod scan;
 
 use core::fmt;
 
-pub use scan::{End, Ending, Expected, Found, Scan};
+pub use scan::{Arriving, End, Ending, Expected, Found, Scan};
 
 /// What the first bytes of a segment are, compared with what was expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

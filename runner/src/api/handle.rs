@@ -17,8 +17,8 @@ use sandhog_model::{Attempt, JobId, LogLine};
 pub use enqueue::check_job;
 
 use super::{
-    ApiError, AttemptLogs, Ctx, ErrorCode, Plugins, Pong, Reply, Request, Response, RunnerStats,
-    Stats, WorkersAct,
+    ApiError, AttemptLogs, Ctx, ErrorCode, Pong, Reply, Request, Response, RunnerStats, Stats,
+    WorkersAct,
 };
 use crate::{
     engine::Mode,
@@ -81,12 +81,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
             let purged = ctx.store.purge_dead(bounds, dry_run).await?;
             Ok(Response::Purged(purged))
         }
-        Request::Plugins => match &ctx.running {
-            Some(running) => Ok(Response::Plugins(Plugins {
-                catalog: (*running.catalog()).clone(),
-            })),
-            None => Err(plugin::no_runner()),
-        },
+        Request::Plugins => plugin::list(ctx),
         Request::Plugin { name } => plugin::view(ctx, name).await,
         Request::ActOnPlugin { name, act } => plugin::act(ctx, name, act).await,
         Request::Workers => {
@@ -96,6 +91,10 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         Request::ActOnWorkers { act } => steer(ctx, act),
         Request::Reload => reload(ctx).await,
         Request::Metrics => metrics::text(ctx).await,
+        Request::Settings => {
+            let settings = ctx.reload.as_ref().ok_or_else(plugin::no_runner)?;
+            Ok(Response::Settings(Box::new(settings.settings())))
+        }
         Request::Stats => Ok(Response::Stats(Box::new(stats(ctx).await?))),
     }
 }

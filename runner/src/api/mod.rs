@@ -3,6 +3,7 @@
 //! [`handle`] is the only implementation of each request; the socket and the offline path both go
 //! through it. Knows nothing of how stores keep jobs or how attempts run.
 
+mod accept;
 mod batch;
 mod client;
 mod error;
@@ -27,19 +28,21 @@ use crate::{
     store::Store,
 };
 
+pub(crate) use accept::Connections;
+pub use accept::Handle;
 pub use batch::{BatchRequest, BatchResponse, NewBatch};
 pub use client::{CallError, Client, ConnectError};
 pub use error::{ApiError, ErrorCode};
 pub use frame::{FRAME_BYTES, FrameError, decode_body, encode_body};
 pub use handle::{check_job, handle};
 pub use paging::by_name;
-pub use reload::{Difference, Reload, Reloaded};
+pub use reload::{Difference, Reload, Reloaded, Setting, SettingsInForce};
 pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Joined, Plugins, Pong, QueueView,
     Response, RunnerStats, Stats, Waited,
 };
-pub use serve::{BindError, Handle, Options, Server};
+pub use serve::{BindError, Options, Server};
 
 /// The socket's file name in the data directory.
 pub const SOCKET_NAME: &str = "sandhog.sock";

@@ -31,12 +31,37 @@ impl fmt::Display for Difference {
     }
 }
 
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingsInForce {
+    /// The file they were read from, if there was one.
+    pub file: Option<String>,
+    /// Every key, with its table.
+    pub settings: Vec<Setting>,
+    /// What was read since and counts from the next start.
+    pub waiting: Vec<Difference>,
+}
+
+/// A key of the settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setting {
+    /// With its table, such as `runner.slots`.
+    pub key: String,
+    /// Its value, as the file would have it; `None` when it is left open.
+    pub value: Option<String>,
+    /// Where it comes from: `file`, `default`, a variable or a flag.
+    pub origin: String,
+}
+
 /// What was read.
 pub type Reloaded<'a> =
     Pin<Box<dyn Future<Output = Result<Vec<Difference>, ApiError>> + Send + 'a>>;
 
-/// Who reads the settings again.
+/// Who knows the settings, and reads them again.
 pub trait Reload: Send + Sync + 'static {
     /// Read them, and have everyone follow them. What differs from the last time.
     fn reload(&self) -> Reloaded<'_>;
+
+    /// Those in force.
+    fn settings(&self) -> SettingsInForce;
 }

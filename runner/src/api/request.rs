@@ -243,6 +243,8 @@ pub enum Request {
     Reload,
     /// What was counted and measured since the start.
     Metrics,
+    /// The settings in force.
+    Settings,
     /// Everything at a glance.
     Stats,
 }

@@ -3,7 +3,7 @@
 use sandhog_model::{JobId, Letter, LogLine, State, UnixMs, cron::CronState};
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, BatchResponse, Difference};
+use super::{ApiError, BatchResponse, Difference, SettingsInForce};
 use crate::{
     engine::{MemoryUse, Mode, WorkerRow},
     plugin::{Catalog, PluginView, Progress},
@@ -116,7 +116,9 @@ pub enum Response {
     ActedOnWorkers(Mode),
     /// What differs in the settings.
     Reloaded(Vec<Difference>),
-    /// The same as text for Prometheus, in the OpenMetrics format.
+    /// The settings in force.
+    Settings(Box<SettingsInForce>),
+    /// What was counted, as text for Prometheus, in the OpenMetrics format.
     Metrics(String),
     /// Everything at a glance.
     Stats(Box<Stats>),

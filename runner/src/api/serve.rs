@@ -5,19 +5,20 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::Arc,
+    task::Context,
     time::Duration,
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{UnixListener, UnixStream},
-    sync::{Semaphore, watch},
-    task::JoinSet,
+    sync::{OwnedSemaphorePermit, watch},
     time::timeout,
 };
 
 use super::{
-    ApiError, Ctx, ErrorCode, Reply, Request, SOCKET_NAME,
+    ApiError, Ctx, ErrorCode, Handle, Reply, Request, SOCKET_NAME,
+    accept::Connections,
     frame::{self, FrameError},
     handle,
     socket::ShortPath,
@@ -73,19 +74,6 @@ pub struct Server {
     stop: watch::Receiver<bool>,
 }
 
-/// Stops a server. Dropping it stops the server too.
-#[derive(Debug)]
-pub struct Handle {
-    stop: watch::Sender<bool>,
-}
-
-impl Handle {
-    /// Take no more connections, and end those that rest. Stopping twice is harmless.
-    pub fn stop(&self) {
-        self.stop.send_replace(true);
-    }
-}
-
 impl Server {
     /// Open the socket, readable and writable for the owner alone. Must be called within a tokio
     /// runtime.
@@ -94,54 +82,39 @@ impl Server {
             path: options.data.join(SOCKET_NAME),
             source,
         })?;
-        let (stop, stopped) = watch::channel(false);
+        let (handle, stop) = Handle::new();
         let server = Self {
             listener,
             options,
-            stop: stopped,
+            stop,
         };
-        Ok((server, Handle { stop }))
+        Ok((server, handle))
     }
 
     /// Answer until stopped, then remove the socket.
-    pub async fn run(mut self, ctx: Ctx) {
+    pub async fn run(self, ctx: Ctx) {
         let ctx = Arc::new(ctx);
         let options = Arc::new(self.options);
-        let places = Arc::new(Semaphore::new(options.connections));
-        let mut connections = JoinSet::new();
-        loop {
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                _ = self.stop.wait_for(|stop| *stop) => break,
+        let (listener, stop) = (self.listener, self.stop);
+        let accept = |cx: &mut Context<'_>| listener.poll_accept(cx);
+        let begin = |(stream, _), place: Option<OwnedSemaphorePermit>| {
+            let connection = Connection {
+                stream,
+                options: Arc::clone(&options),
+                stop: stop.clone(),
             };
-            while connections.try_join_next().is_some() {}
-            match accepted {
-                Ok((stream, _)) => {
-                    let connection = Connection {
-                        stream,
-                        options: Arc::clone(&options),
-                        stop: self.stop.clone(),
-                    };
-                    let place = Arc::clone(&places).try_acquire_owned().ok();
-                    let ctx = Arc::clone(&ctx);
-                    connections.spawn(async move {
-                        match place {
-                            Some(_place) => connection.serve(&ctx).await,
-                            None => connection.turn_away().await,
-                        }
-                    });
+            let ctx = Arc::clone(&ctx);
+            Some(async move {
+                match place {
+                    Some(_place) => connection.serve(&ctx).await,
+                    None => connection.turn_away().await,
                 }
-                Err(error) => {
-                    // Out of descriptors, most likely: they come back as connections end.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
-        drop(self.listener);
+            })
+        };
+        let under_way = Connections::take(accept, options.connections, stop.clone(), begin).await;
+        drop(listener);
         let _ = fs::remove_file(options.data.join(SOCKET_NAME));
-        let all = async { while connections.join_next().await.is_some() {} };
-        let _ = timeout(options.grace, all).await;
+        under_way.end(options.grace).await;
     }
 }
 

@@ -6,9 +6,9 @@ use anyhow::Context as _;
 use tokio::task::JoinHandle;
 
 use crate::{
-    api::Ctx,
+    api::{Ctx, Handle},
     config::Config,
-    web::{Guard, Handle, Options, Server, TokenError, Tokens},
+    web::{Guard, Options, Server, TokenError, Tokens},
 };
 
 /// How long a stop waits for answers under way.

@@ -11,9 +11,9 @@ use super::{
     settings::{entries, tell_strays},
 };
 use crate::{
-    api::{self, ApiError, Difference, ErrorCode, Reloaded},
+    api::{self, ApiError, Difference, ErrorCode, Reloaded, SettingsInForce},
     cli::ReadSettings,
-    config::{Config, differences},
+    config::{self, Config, differences},
     engine::CronBook,
     metrics::Metrics,
     plugin::{Outside, Registry},
@@ -64,6 +64,8 @@ pub(super) fn label_queues(metrics: &Metrics, config: &Config) {
 pub(super) struct Reloader {
     read: ReadSettings,
     followers: Followers,
+    /// The settings of the start.
+    start: Arc<Config>,
     /// The settings as they were last read, of which some may count from the next start only.
     last: Mutex<Arc<Config>>,
     /// One at a time.
@@ -83,11 +85,12 @@ pub(super) enum ReloadError {
 
 impl Reloader {
     pub(super) fn new(read: ReadSettings, followers: Followers) -> Arc<Self> {
-        let last = Mutex::new(followers.in_force.now());
+        let start = followers.in_force.now();
         Arc::new(Self {
             read,
             followers,
-            last,
+            last: Mutex::new(Arc::clone(&start)),
+            start,
             turn: tokio::sync::Mutex::new(()),
         })
     }
@@ -183,5 +186,10 @@ impl api::Reload for Reloader {
                 ReloadError::Store(error) => error.into(),
             })
         })
+    }
+
+    fn settings(&self) -> SettingsInForce {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        config::in_force(&self.start, &last)
     }
 }

@@ -85,7 +85,7 @@ fn difference(
 }
 
 /// A name as it stands in a table's title: in quotes where it must.
-fn plain(name: &str) -> String {
+pub(super) fn plain(name: &str) -> String {
     match name.contains(['.', ':']) {
         true => quote(name),
         false => name.to_owned(),

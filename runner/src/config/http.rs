@@ -12,6 +12,7 @@ use super::keys::Key;
 use super::{
     Config, ConfigError, Refusal,
     keys::{Table, count, key},
+    origin::Origin,
     read::variable,
     reload::Reload,
     value::{Form, Item, Setting, Value},
@@ -21,6 +22,8 @@ use super::{
 const PORT: u16 = 7263;
 /// What a variable or flag says that is to say no address.
 const OFF: &str = "off";
+const LISTEN: &str = "SANDHOG_LISTEN";
+const TOKEN_FILE: &str = "SANDHOG_HTTP_TOKEN_FILE";
 
 /// HTTP.
 #[derive(Debug, Clone, PartialEq)]
@@ -136,23 +139,32 @@ pub(super) const HTTP: Table = Table {
 
 /// What the environment and flags say.
 pub(super) fn overrides(
-    settings: &mut HttpSettings,
+    config: &mut Config,
     listen: Option<&str>,
     environment: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<(), ConfigError> {
     let given = match listen {
-        Some(text) => Some(("--listen".to_owned(), text.to_owned())),
-        None => text(environment, "SANDHOG_LISTEN")?
-            .map(|text| ("environment variable SANDHOG_LISTEN".to_owned(), text)),
+        Some(text) => Some((
+            Origin::Flag("--listen"),
+            "--listen".to_owned(),
+            text.to_owned(),
+        )),
+        None => text(environment, LISTEN)?.map(|text| {
+            let place = format!("environment variable {LISTEN}");
+            (Origin::Environment(LISTEN), place, text)
+        }),
     };
-    if let Some((place, text)) = given {
+    let (settings, origins) = (&mut config.http, &mut config.origins);
+    if let Some((origin, place, text)) = given {
         settings.listen = text.parse().map_err(|why| {
             let allowed = Form::Listen.allowed();
             refused(place, format!("{why}: allowed is {allowed}"))
         })?;
+        origins.put("http.listen", origin);
     }
-    if let Some(path) = variable(environment, "SANDHOG_HTTP_TOKEN_FILE")? {
+    if let Some(path) = variable(environment, TOKEN_FILE)? {
         settings.token_file = Some(path);
+        origins.put("http.token_file", Origin::Environment(TOKEN_FILE));
     }
     if let Some(token) = text(environment, "SANDHOG_HTTP_TOKEN")? {
         settings.token = Some(Hidden(token));

@@ -10,12 +10,14 @@ mod http;
 mod item;
 mod keys;
 mod near;
+mod origin;
 mod page;
 mod queue;
 mod read;
 mod reload;
 mod traces;
 mod value;
+mod written;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
@@ -28,6 +30,7 @@ pub use cron::{CatchUp, CronSettings, Overlap};
 pub use difference::differences;
 pub use error::{ConfigError, Refusal};
 pub use http::{Hidden, HttpSettings, Listen};
+pub use origin::{Origins, in_force};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};
 pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
@@ -38,6 +41,8 @@ pub use traces::TraceSettings;
 pub struct Config {
     /// The file it was read from, if there was one.
     pub file: Option<PathBuf>,
+    /// Where each value comes from.
+    pub origins: Origins,
     /// `[runner]`.
     pub runner: RunnerSettings,
     /// `[store]`.
@@ -238,6 +243,7 @@ impl Default for Config {
         let limits = Limits::default();
         Self {
             file: None,
+            origins: Origins::default(),
             runner: RunnerSettings {
                 data: PathBuf::from("sandhog-data"),
                 plugins: PathBuf::from("plugins"),

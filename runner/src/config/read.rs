@@ -17,11 +17,14 @@ use super::{
     Config, ConfigError, Refusal,
     capabilities::{PLUGINS, SECRETS},
     cron::{CRON, CronSettings},
+    difference::plain,
     http,
     keys::{KIND, Key, Named, TABLES},
     near::unknown,
+    origin::{Origin, Origins},
     queue::QUEUE,
-    value::{Form, Value, is_name, quote},
+    value::{Form, is_name, quote},
+    written::checked,
 };
 
 /// The file that is read when none is named, if it is there.
@@ -57,23 +60,33 @@ pub fn load(
         None if Path::new(DEFAULT_FILE).exists() => read(Path::new(DEFAULT_FILE))?,
         None => Config::default(),
     };
-    for (field, flag, name) in [
-        (&mut config.runner.data, &flags.data, "SANDHOG_DATA"),
+    let (runner, origins) = (&mut config.runner, &mut config.origins);
+    for (field, key, given, flag, name) in [
         (
-            &mut config.runner.plugins,
+            &mut runner.data,
+            "runner.data",
+            &flags.data,
+            "--data",
+            "SANDHOG_DATA",
+        ),
+        (
+            &mut runner.plugins,
+            "runner.plugins",
             &flags.plugins,
+            "--plugins",
             "SANDHOG_PLUGINS",
         ),
     ] {
-        let given = match flag {
-            Some(path) => Some(path.clone()),
-            None => variable(&environment, name)?,
+        let said = match given {
+            Some(path) => Some((path.clone(), Origin::Flag(flag))),
+            None => variable(&environment, name)?.map(|path| (path, Origin::Environment(name))),
         };
-        if let Some(path) = given {
+        if let Some((path, origin)) = said {
             *field = path;
+            origins.put(key, origin);
         }
     }
-    http::overrides(&mut config.http, flags.listen.as_deref(), &environment)?;
+    http::overrides(&mut config, flags.listen.as_deref(), &environment)?;
     Ok(config)
 }
 
@@ -129,6 +142,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
         path,
         text,
         refusals: Vec::new(),
+        origins: Origins::default(),
     };
     let mut config = Config {
         file: Some(path.into()),
@@ -139,6 +153,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
         Err(error) => reader.refuse(error.span().unwrap_or(0..0), error.message().into()),
     }
     if reader.refusals.is_empty() {
+        config.origins = reader.origins;
         return Ok(config);
     }
     reader.refusals.sort_by_key(|(line, _)| *line);
@@ -186,6 +201,7 @@ struct Reader<'a> {
     path: &'a Path,
     text: &'a str,
     refusals: Vec<(usize, Refusal)>,
+    origins: Origins,
 }
 
 type Entry<'t, 'i> = (
@@ -287,7 +303,12 @@ impl Reader<'_> {
             };
             let mut settings = S::default();
             for entry in inner {
-                self.entry(&mut settings, tables.keys, &format!("{of}.{one}."), entry);
+                self.entry(
+                    &mut settings,
+                    tables.keys,
+                    &format!("{of}.{}.", plain(one)),
+                    entry,
+                );
             }
             for key in tables
                 .keys
@@ -340,52 +361,12 @@ impl Reader<'_> {
         };
         let taken = checked(key.form, value.get_ref());
         let Err(refused) = taken.and_then(|value| (key.set)(settings, value)) else {
+            let name = format!("{table}{}", key.name);
+            self.origins.put(&name, Origin::File);
             return;
         };
         let allowed = key.form.allowed();
         let why = format!("`{table}{}` {refused}: allowed is {allowed}", key.name);
         self.refuse(value.span(), why);
-    }
-}
-
-fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> {
-    match value {
-        DeValue::String(text) => form.text(text),
-        DeValue::Integer(number) => {
-            let parsed = i128::from_str_radix(number.as_str(), number.radix())
-                .map_err(|_| format!("is {}, out of range", number.as_str()))?;
-            form.number(parsed)
-        }
-        DeValue::Table(table) if matches!(form, Form::Pairs) => table
-            .iter()
-            .map(|(key, value)| match value.get_ref().as_str() {
-                Some(text) => Ok((key.get_ref().to_string(), text.to_string())),
-                None => Err(format!(
-                    "has the {} `{}`, not a string",
-                    value.get_ref().type_str(),
-                    key.get_ref()
-                )),
-            })
-            .collect::<Result<_, _>>()
-            .map(Value::Pairs),
-        DeValue::Boolean(flag) if matches!(form, Form::Flag) => Ok(Value::Flag(*flag)),
-        DeValue::Array(items) => {
-            let Form::List(item) = form else {
-                return Err("is a list".into());
-            };
-            let each = |value: &Spanned<DeValue<'_>>| match value.get_ref().as_str() {
-                Some(text) => match item.check(text) {
-                    Ok(()) => Ok(text.to_string()),
-                    Err(why) => Err(format!("has an entry that does not fit ({why})")),
-                },
-                None => Err(format!("has a {} in it", value.get_ref().type_str())),
-            };
-            items
-                .iter()
-                .map(each)
-                .collect::<Result<_, _>>()
-                .map(Value::List)
-        }
-        other => Err(format!("is of type {}", other.type_str())),
     }
 }

@@ -124,22 +124,32 @@ pub trait Disk: Send + Sync + 'static {
 
 /// All bytes of a file.
 pub fn read_all(file: &dyn DiskFile) -> Result<Vec<u8>, DiskError> {
-    read_all_into(file, Vec::new())
+    let mut bytes = Vec::new();
+    read_pieces(file, &mut bytes, usize::MAX, |_| ())?;
+    Ok(bytes)
 }
 
-/// All bytes of a file, in the room that `bytes` have.
-pub fn read_all_into(file: &dyn DiskFile, mut bytes: Vec<u8>) -> Result<Vec<u8>, DiskError> {
+/// All bytes of a file into `bytes`, instead of what they were, at most `piece` at once. After each, `so_far`
+/// hears all that were read.
+pub fn read_pieces(
+    file: &dyn DiskFile,
+    bytes: &mut Vec<u8>,
+    piece: usize,
+    mut so_far: impl FnMut(&[u8]),
+) -> Result<(), DiskError> {
     // What is there already is overwritten, and needs no zeros before.
     bytes.resize(file.len()? as usize, 0);
     let mut filled = 0;
     while filled < bytes.len() {
-        let more = file.read_at(filled as u64, &mut bytes[filled..])?;
+        let end = bytes.len().min(filled.saturating_add(piece));
+        let more = file.read_at(filled as u64, &mut bytes[filled..end])?;
         if more == 0 {
             bytes.truncate(filled);
         }
         filled += more;
+        so_far(&bytes[..filled]);
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Make a directory and sync every entry that made it.

@@ -4,6 +4,7 @@
 //! jobs but the names and numbers it is given.
 
 mod glance;
+mod history;
 mod labels;
 mod process;
 mod table;
@@ -16,6 +17,7 @@ use prometheus_client::{
 };
 
 pub use glance::{Glance, count};
+pub use history::{History, KEPT, Span, Times, Way};
 pub use labels::{Names, One};
 pub use table::{Form, Metric, TABLE, page};
 
@@ -33,6 +35,8 @@ pub struct Metrics {
     pub log: Arc<LogMetrics>,
     /// What handlers were denied.
     pub denials: Arc<Denials>,
+    /// What the last day was like.
+    pub history: History,
     glance: Glance,
 }
 
@@ -164,6 +168,7 @@ impl Default for Metrics {
             jobs: JobMetrics::default(),
             log: Arc::default(),
             denials: Arc::default(),
+            history: History::default(),
             glance: Glance::default(),
         };
         table::register(&mut metrics);

@@ -278,6 +278,7 @@ pub(super) fn register(metrics: &mut Metrics) {
         log,
         denials,
         glance,
+        history: _,
     } = metrics;
     let mut put = |name: &str, what: &dyn Fn(&Metric, Register<'_>)| {
         let found = TABLE.iter().find(|metric| metric.name == name);

@@ -121,6 +121,13 @@ pub(super) fn decode_record(body: &[u8]) -> Result<Record, String> {
     decode(body).map_err(|bad| bad.to_string())
 }
 
+/// As much of a record's body as [`decode_slim`] reads.
+#[inline]
+pub(super) fn slim_part(body: &[u8]) -> &[u8] {
+    codec::slim_part(body)
+}
+
+#[inline]
 pub(super) fn decode_slim(body: &[u8]) -> Result<Reading<'_>, String> {
     slim(body).map_err(|bad| bad.to_string())
 }

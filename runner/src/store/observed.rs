@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    metrics::{JobMetrics, Metrics, One},
-    traces::{Span, Traces},
+    metrics::{JobMetrics, Metrics, One, Span},
+    traces::{self, Traces},
 };
 use spans::Leased;
 
@@ -64,8 +64,12 @@ impl Observed {
         &self.counted.jobs
     }
 
-    fn since(&self, then: UnixMs) -> f64 {
-        Duration::from_millis(self.clock.now().wall.since(then)).as_secs_f64()
+    fn note(&self, what: impl FnOnce(&mut Span)) {
+        self.counted.history.note(what);
+    }
+
+    fn since(&self, then: UnixMs) -> Duration {
+        Duration::from_millis(self.clock.now().wall.since(then))
     }
 
     fn claimed(&self, claimed: &Claimed) {
@@ -77,7 +81,9 @@ impl Observed {
                 let latency = jobs
                     .latency
                     .get_or_create(&jobs.queues.queue(&one.job.queue));
-                latency.observe(self.since(one.job.due));
+                let waited = self.since(one.job.due);
+                latency.observe(waited.as_secs_f64());
+                self.note(|span| span.latency.took(waited));
             }
             leased.insert(one.job.id, Leased::of(&one.job));
         }
@@ -94,18 +100,24 @@ impl Observed {
             spans::process(&self.traces, &known, report, ended);
             let attempt = &report.attempt;
             if let Some(failure) = &attempt.failure {
-                let name = One::failure(failure.kind.name().into());
-                jobs.failures.get_or_create(&name).inc();
+                let name = failure.kind.name();
+                jobs.failures
+                    .get_or_create(&One::failure(name.into()))
+                    .inc();
+                let kind = jobs.kinds.value(&known.kind);
+                self.note(|span| span.failed(kind, name));
             }
             if matches!(report.outcome, Outcome::NotRun(_)) {
                 continue;
             }
             let kind = jobs.kinds.kind(&known.kind);
             jobs.attempts.get_or_create(&kind).inc();
+            let took = Duration::from_micros(attempt.duration_us);
+            self.note(|span| span.duration.took(took));
             let seconds = |us: u64| Duration::from_micros(us).as_secs_f64();
             jobs.duration
                 .get_or_create(&kind)
-                .observe(seconds(attempt.duration_us));
+                .observe(took.as_secs_f64());
             jobs.cpu.observe(seconds(attempt.cpu_us));
             jobs.peak_memory.observe(attempt.peak_memory as f64);
         }
@@ -115,6 +127,11 @@ impl Observed {
         for state in states.iter().flatten().filter(|state| state.is_final()) {
             let ended = &self.metrics().ended;
             ended.get_or_create(&One::state(state.name())).inc();
+            self.note(|span| match state {
+                State::Completed => span.completed += 1,
+                State::Dead => span.dead += 1,
+                _ => {}
+            });
         }
     }
 }
@@ -171,7 +188,7 @@ impl Store for Observed {
             .map(|job| self.metrics().queues.queue(&job.queue))
             .collect();
         let now = self.clock.now().wall;
-        let spans: Vec<Option<Span>> = jobs
+        let spans: Vec<Option<traces::Span>> = jobs
             .iter_mut()
             .map(|job| spans::send(&self.traces, job, now))
             .collect();
@@ -181,6 +198,8 @@ impl Store for Observed {
             let metrics = self.metrics();
             match &answers {
                 Ok(answers) => {
+                    let taken = answers.iter().filter(|answer| answer.is_ok()).count();
+                    self.note(|span| span.enqueued += taken as u64);
                     for ((answer, queue), span) in answers.iter().zip(&queues).zip(spans) {
                         match answer {
                             Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
@@ -258,7 +277,8 @@ impl Store for Observed {
         then(asked, move |_| {
             if let Some(slot) = slot {
                 self.metrics().cron_slots.inc();
-                self.metrics().cron_lag.observe(self.since(slot));
+                let lag = self.since(slot);
+                self.metrics().cron_lag.observe(lag.as_secs_f64());
             }
         })
     }

@@ -88,6 +88,9 @@ pub struct JobFilter {
     /// Only with this tag.
     #[serde(default)]
     pub tag: Option<String>,
+    /// Only with this header.
+    #[serde(default)]
+    pub header: Option<(String, String)>,
     /// Only in this batch.
     #[serde(default)]
     pub batch: Option<JobId>,
@@ -103,6 +106,18 @@ impl JobFilter {
     /// No id below this one is shown.
     pub(super) fn first(&self) -> JobId {
         self.since.map_or(JobId(0), JobId::first_at)
+    }
+
+    /// Whether some of it stands in a job's own record alone: no index has the tags and headers.
+    pub(super) fn is_of_records(&self) -> bool {
+        self.tag.is_some() || self.header.is_some()
+    }
+
+    /// Whether a job fits, by what stands in its record alone.
+    pub(super) fn fits_record(&self, job: &Job) -> bool {
+        let has_tag = |tag: &String| job.terms.tags.contains(tag);
+        let has_header = |header: &(String, String)| job.headers.contains(header);
+        self.tag.as_ref().is_none_or(has_tag) && self.header.as_ref().is_none_or(has_header)
     }
 
     /// Only ids below this one are shown.

@@ -9,7 +9,7 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use http_body::Frame;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::problem::Problem;
@@ -40,6 +40,11 @@ impl Answer {
     /// What most are.
     pub(super) fn json(value: Value) -> Outcome {
         Ok(Self::Json(StatusCode::OK, value))
+    }
+
+    /// A page of a list: its rows under this name, and where to go on.
+    pub(super) fn rows(name: &str, rows: Vec<Value>, next: Option<String>) -> Outcome {
+        Self::json(json!({ name: rows, "next": next }))
     }
 
     pub(super) fn response(self) -> Response {

@@ -128,6 +128,7 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::Plugin { .. }
         | Request::Workers
         | Request::Metrics
+        | Request::Settings
         | Request::Stats => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! The listening side: connections, their number and their time.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, task::Context, time::Duration};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -8,8 +8,7 @@ use rustix::process::{Resource, getrlimit};
 use tokio::{
     io::AsyncWriteExt as _,
     net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
-    task::JoinSet,
+    sync::{OwnedSemaphorePermit, watch},
     time::timeout,
 };
 
@@ -22,7 +21,7 @@ use super::{
     site::Site,
     token::Guard,
 };
-use crate::api::Ctx;
+use crate::api::{Connections, Ctx, Handle};
 
 /// How long the head of a request may take to arrive, and a connection may rest between two.
 const HEAD: Duration = Duration::from_secs(10);
@@ -85,19 +84,6 @@ pub struct Server {
     stop: watch::Receiver<bool>,
 }
 
-/// Stops a server. Dropping it stops the server too.
-#[derive(Debug)]
-pub struct Handle {
-    stop: watch::Sender<bool>,
-}
-
-impl Handle {
-    /// Take no more connections, and end those that rest. Stopping twice is harmless.
-    pub fn stop(&self) {
-        self.stop.send_replace(true);
-    }
-}
-
 impl Server {
     /// Open the address. Must be called within a tokio runtime.
     pub async fn bind(options: Options) -> Result<(Self, Handle), BindError> {
@@ -111,14 +97,14 @@ impl Server {
         };
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let (stop, stopped) = watch::channel(false);
+        let (handle, stop) = Handle::new();
         let server = Self {
             listener,
             address,
             options,
-            stop: stopped,
+            stop,
         };
-        Ok((server, Handle { stop }))
+        Ok((server, handle))
     }
 
     /// The address that is listened on, with its port.
@@ -128,42 +114,31 @@ impl Server {
     }
 
     /// Answer until stopped.
-    pub async fn run(mut self, ctx: Ctx) {
+    pub async fn run(self, ctx: Ctx) {
         let gate = Gate {
             hosts: Hosts::new(self.address, &self.options.hosts),
             guard: self.options.guard.clone(),
         };
         let site = Site::new(ctx, gate, self.stop.clone());
         let front = Front::new(Arc::new(site));
-        let places = Arc::new(Semaphore::new(places(self.options.connections)));
-        let mut connections = JoinSet::new();
-        loop {
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                _ = self.stop.wait_for(|stop| *stop) => break,
+        let places = places(self.options.connections);
+        let (listener, stop) = (self.listener, self.stop);
+        let accept = |cx: &mut Context<'_>| listener.poll_accept(cx);
+        let begin = |(stream, peer): (TcpStream, SocketAddr),
+                     place: Option<OwnedSemaphorePermit>| {
+            let Some(place) = place else {
+                turn_away(&stream);
+                return None;
             };
-            while connections.try_join_next().is_some() {}
-            match accepted {
-                Ok((stream, peer)) => match Arc::clone(&places).try_acquire_owned() {
-                    Ok(place) => {
-                        let (front, stop) = (front.clone(), self.stop.clone());
-                        connections.spawn(async move {
-                            let _place = place;
-                            connection(stream, peer, front, stop).await;
-                        });
-                    }
-                    Err(_) => turn_away(&stream),
-                },
-                Err(error) => {
-                    // Out of descriptors, most likely: they come back as connections end.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
-        drop(self.listener);
-        let all = async { while connections.join_next().await.is_some() {} };
-        let _ = timeout(self.options.grace, all).await;
+            let (front, stop) = (front.clone(), stop.clone());
+            Some(async move {
+                let _place = place;
+                connection(stream, peer, front, stop).await;
+            })
+        };
+        let under_way = Connections::take(accept, places, stop.clone(), begin).await;
+        drop(listener);
+        under_way.end(self.options.grace).await;
     }
 }
 

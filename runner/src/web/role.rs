@@ -22,6 +22,7 @@ pub(super) fn needed(request: &Request) -> Role {
         | Request::Plugin { .. }
         | Request::Workers
         | Request::Metrics
+        | Request::Settings
         | Request::Stats => Role::Viewer,
         Request::Enqueue { .. }
         | Request::Retry { .. }

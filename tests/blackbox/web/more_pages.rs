@@ -144,7 +144,7 @@ fn batches_schedules_workers_and_plugins_have_their_pages() {
     let _ = act("/workers", "resume").is(303);
     let plugins = http.get("/plugins").is(200).text();
     assert!(
-        plugins.contains("misbehave") && plugins.contains("<b>echo</b>"),
+        plugins.contains("/plugins/misbehave") && plugins.contains("echo, "),
         "{plugins}"
     );
     let _ = http

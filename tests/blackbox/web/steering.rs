@@ -1,12 +1,12 @@
 //! Queues, dead letters, schedules, plugins and workers over HTTP, on a real runner.
 
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 use sandhog_kit::wait;
 use serde_json::{Value, json};
 
 use super::{
-    guarded,
+    ADMIN, VIEWER, guarded,
     resources::{enqueue, job},
     runner,
 };
@@ -238,6 +238,31 @@ fn unique_jobs_are_let_past() {
         .json();
     assert_eq!(released["jobs"][0], json!({ "id": id, "released": true }));
     let _ = enqueue(&http, &wish);
+}
+
+#[test]
+fn the_settings_in_force_say_where_they_come_from_and_tell_no_secret() {
+    let (home, _runner, http) = guarded();
+    let told = http.with(VIEWER).get("/api/v1/config").is(200);
+    assert!(!told.text().contains(ADMIN), "{}", told.text());
+    let row = |told: &Value, key: &str| {
+        let rows = told["settings"].as_array().expect("settings").iter();
+        let found = rows.clone().find(|row| row["key"] == key);
+        found.cloned().unwrap_or_else(|| panic!("no {key}"))
+    };
+    assert_eq!(row(&told.json(), "http.token_file")["origin"], "file");
+    assert_eq!(row(&told.json(), "runner.lease")["origin"], "default");
+    let file = home.folder().join("sandhog.toml");
+    let before = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{before}\n[store]\ninterval = \"9s\"\n")).unwrap();
+    let _ = http
+        .with(ADMIN)
+        .post("/api/v1/config/reload", &json!({}))
+        .is(200);
+    let told = http.with(VIEWER).get("/api/v1/config").json();
+    assert_eq!(row(&told, "store.interval")["value"], "\"100ms\"");
+    assert_eq!(told["waiting"][0]["key"], "store.interval");
+    assert_eq!(told["waiting"][0]["after"], "\"9s\"");
 }
 
 /// Each page that a problem leads to is there, with or without a token.

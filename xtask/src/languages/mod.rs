@@ -7,7 +7,7 @@
 mod c;
 mod js;
 mod python;
-mod stage;
+pub(crate) mod stage;
 
 use std::{
     fs,

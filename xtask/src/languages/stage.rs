@@ -9,7 +9,7 @@ use super::NotBuilt;
 
 /// Lays files and folders of the workspace into a new folder: each from its place to its name there, an empty one
 /// for the contents themselves.
-pub(super) fn lay(folder: &Path, root: &Path, parts: &[(&str, &str)]) -> Result<(), NotBuilt> {
+pub(crate) fn lay(folder: &Path, root: &Path, parts: &[(&str, &str)]) -> Result<(), NotBuilt> {
     let broken =
         |path: &Path, e: io::Error| NotBuilt::Failed(format!("cannot lay {}: {e}", path.display()));
     if folder.exists() {

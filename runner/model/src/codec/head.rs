@@ -80,6 +80,14 @@ pub(super) fn put(slim: &Slim<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     Ok(())
 }
 
+/// The bytes of a record's head, by what they say.
+#[inline]
+pub(super) fn extent(bytes: &[u8]) -> &[u8] {
+    let mut record = Fields::new(bytes.get(2..).unwrap_or(&[]));
+    let length = record.u32().map_or(0, |length| length as usize);
+    bytes.get(..PREAMBLE + length).unwrap_or(bytes)
+}
+
 /// A record's head and what comes after it.
 #[inline]
 pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {

@@ -37,12 +37,13 @@ fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
 
 #[inline]
 fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
+    let mut fixed = Fields::new(head.bytes(SHORTEST_JOB - 2)?);
     Ok(Accepted {
-        id: head.id()?,
-        enqueued_at: head.instant()?,
-        due: head.instant()?,
-        priority: head.i16()?,
-        max_attempts: Some(head.u32()?).filter(|attempts| *attempts > 0),
+        id: fixed.id()?,
+        enqueued_at: fixed.instant()?,
+        due: fixed.instant()?,
+        priority: fixed.i16()?,
+        max_attempts: Some(fixed.u32()?).filter(|attempts| *attempts > 0),
         kind: head.text()?,
         queue: head.text()?,
         terms: SlimTerms::default(),
@@ -87,9 +88,11 @@ pub(super) fn put_sole_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), 
 
 #[inline]
 pub(super) fn sole_job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
-    let job = job(head)?;
-    let terms = take_terms(head)?;
-    Ok(Accepted { terms, ..job })
+    let mut job = job(head)?;
+    if !head.is_empty() {
+        job.terms = take_terms(head)?;
+    }
+    Ok(job)
 }
 
 pub(super) fn put_buried(buried: Option<&Ended>, out: &mut Vec<u8>) -> Result<(), Lost> {

@@ -190,6 +190,17 @@ pub fn decode_slim(bytes: &[u8]) -> Result<Reading<'_>, BadRecord> {
     Ok(Reading::Head(slim))
 }
 
+/// As much of a record as [`decode_slim`] reads, for whoever gathers it. Of bytes that are no record it may
+/// be anything.
+#[inline]
+#[must_use]
+pub fn slim_part(bytes: &[u8]) -> &[u8] {
+    if bytes.first() == Some(&WHOLE) {
+        return bytes;
+    }
+    head::extent(bytes)
+}
+
 fn within(bytes: &[u8]) -> Result<(), BadRecord> {
     if bytes.len() > BODY_BYTES {
         let length = bytes.len();

@@ -80,15 +80,7 @@ fn put_fields(bits: u8, terms: &SlimTerms<'_>, out: &mut Vec<u8>) -> Result<(), 
 }
 
 /// What a job says at the end of its head.
-#[inline]
 pub(super) fn take_terms<'a>(head: &mut Fields<'a>) -> Result<SlimTerms<'a>, Lost> {
-    match head.is_empty() {
-        true => Ok(SlimTerms::default()),
-        false => take_fields(head),
-    }
-}
-
-fn take_fields<'a>(head: &mut Fields<'a>) -> Result<SlimTerms<'a>, Lost> {
     let bits = head.u8()?;
     let has = |bit| bits & bit != 0;
     Ok(SlimTerms {
@@ -139,7 +131,7 @@ pub(super) fn take_terms_of<'a>(
     if head.is_empty() {
         return Ok(());
     }
-    for (place, terms) in head.list(LEAST_OF_ONE, |head| Ok((head.u32()?, take_fields(head)?)))? {
+    for (place, terms) in head.list(LEAST_OF_ONE, |head| Ok((head.u32()?, take_terms(head)?)))? {
         let job = jobs.get_mut(place as usize);
         job.ok_or(Lost("a job that is not among those enqueued"))?
             .terms = terms;
@@ -176,7 +168,7 @@ pub(super) fn take_extras<'a>(anew: &mut Anew<'a>, head: &mut Fields<'a>) -> Res
     if head.is_empty() {
         return Ok(());
     }
-    anew.job.terms = take_fields(head)?;
+    anew.job.terms = take_terms(head)?;
     let bits = head.u8()?;
     anew.lifted = bits & LIFTED != 0;
     anew.unlocked = bits & UNLOCKED != 0;

@@ -67,6 +67,12 @@ pub enum Ending {
 #[derive(Debug, Clone)]
 pub struct Scan<'a> {
     bytes: &'a [u8],
+    reached: Reached,
+}
+
+/// How far a segment was read.
+#[derive(Debug, Clone, Copy)]
+struct Reached {
     header: Option<SegmentHeader>,
     seal: Seal,
     last: bool,
@@ -75,14 +81,55 @@ pub struct Scan<'a> {
     ending: Option<Ending>,
 }
 
+/// Reads a segment while its bytes come: what a [`Scan`] of all of them yields, told as soon as it is certain.
+#[derive(Debug, Clone)]
+pub struct Arriving {
+    expected: Expected,
+    /// `None` as long as not even the header is certain.
+    reached: Option<Reached>,
+}
+
+impl Arriving {
+    /// A segment of which nothing is here yet.
+    #[must_use]
+    pub fn new(expected: Expected) -> Self {
+        let reached = None;
+        Self { expected, reached }
+    }
+
+    /// More bytes came; `so_far` are all that are here. `tell` hears the frames that are whole now. About a
+    /// frame in doubt nothing is decided: what comes behind it counts.
+    pub fn more<'a>(&mut self, so_far: &'a [u8], mut tell: impl FnMut(Found<'a>)) {
+        let mut scan = self.over(so_far);
+        while let Some(found) = scan.next_sure() {
+            tell(found);
+        }
+        let reached = scan.reached;
+        self.reached = reached.ending.is_none().then_some(reached);
+    }
+
+    /// All bytes are here. `tell` hears the frames that were not told yet.
+    pub fn end<'a>(self, bytes: &'a [u8], tell: impl FnMut(Found<'a>)) -> End {
+        let mut scan = self.over(bytes);
+        scan.by_ref().for_each(tell);
+        scan.finish()
+    }
+
+    fn over<'a>(&self, bytes: &'a [u8]) -> Scan<'a> {
+        match self.reached {
+            None => Scan::new(bytes, self.expected),
+            Some(reached) => Scan { bytes, reached },
+        }
+    }
+}
+
 impl<'a> Scan<'a> {
     /// Read the segment that `bytes` are, all of it.
     #[must_use]
     pub fn new(bytes: &'a [u8], expected: Expected) -> Self {
         let verdict = SegmentHeader::decode(bytes);
         let first = expected.first_sequence;
-        let mut scan = Self {
-            bytes,
+        let reached = Reached {
             header: None,
             seal: Seal::new(expected.log.unwrap_or(0), expected.segment),
             last: expected.last,
@@ -90,6 +137,7 @@ impl<'a> Scan<'a> {
             next_sequence: first.unwrap_or(0),
             ending: None,
         };
+        let mut scan = Self { bytes, reached };
         let mut step = Step::Next;
         let (found, why) = match verdict {
             HeaderVerdict::Good(header) => {
@@ -99,7 +147,7 @@ impl<'a> Scan<'a> {
                         first.unwrap_or(header.first_sequence),
                         header.first_sequence,
                     );
-                    scan.header = Some(header);
+                    scan.reached.header = Some(header);
                     (HeaderFound::Good, "")
                 } else {
                     (
@@ -118,13 +166,36 @@ impl<'a> Scan<'a> {
             HeaderFound::Good | HeaderFound::Newer { .. } | HeaderFound::Foreign => After::Zeros,
         };
         let action = on_header(expected.last, found, after, step);
-        if let Some(header) = scan.header.filter(|_| action == Action::Accept) {
-            scan.seal = Seal::from(&header);
-            scan.offset = SEGMENT_HEADER_BYTES;
-            scan.next_sequence = header.first_sequence;
+        if let Some(header) = scan.reached.header.filter(|_| action == Action::Accept) {
+            scan.reached.seal = Seal::from(&header);
+            scan.reached.offset = SEGMENT_HEADER_BYTES;
+            scan.reached.next_sequence = header.first_sequence;
         }
-        scan.ending = ending(action, why);
+        scan.reached.ending = ending(action, why);
         scan
+    }
+
+    /// The next sound frame, when it is here to its end and follows without a doubt. Nothing is decided
+    /// otherwise: more bytes may follow.
+    #[inline]
+    fn next_sure(&mut self) -> Option<Found<'a>> {
+        if self.reached.ending.is_some() {
+            return None;
+        }
+        let Reached {
+            seal,
+            offset,
+            next_sequence,
+            ..
+        } = self.reached;
+        match seal.decode(self.rest(offset)) {
+            Decoded::Record { head, body, length } if head.sequence == next_sequence => {
+                self.reached.offset += length;
+                self.reached.next_sequence = next_sequence.saturating_add(1);
+                Some(Found { offset, head, body })
+            }
+            Decoded::Record { .. } | Decoded::Incomplete | Decoded::Corrupt { .. } => None,
+        }
     }
 
     /// Read what was not read yet, and tell how it ended.
@@ -132,19 +203,19 @@ impl<'a> Scan<'a> {
     pub fn finish(mut self) -> End {
         self.by_ref().for_each(drop);
         End {
-            offset: self.offset,
-            next_sequence: self.next_sequence,
-            ending: self.ending.unwrap_or(Ending::Clean),
+            offset: self.reached.offset,
+            next_sequence: self.reached.next_sequence,
+            ending: self.reached.ending.unwrap_or(Ending::Clean),
         }
     }
 
     /// What lies at the current place.
     fn look(&self) -> (Option<(Found<'a>, usize)>, FrameFound, Step, &'static str) {
-        let rest = self.rest(self.offset);
-        match self.seal.decode(rest) {
+        let rest = self.rest(self.reached.offset);
+        match self.reached.seal.decode(rest) {
             Decoded::Record { head, body, length } => {
-                let offset = self.offset;
-                let step = step_to(self.next_sequence, head.sequence);
+                let offset = self.reached.offset;
+                let step = step_to(self.reached.next_sequence, head.sequence);
                 let found = Found { offset, head, body };
                 let why = "an old record where a later one belongs";
                 (Some((found, length)), FrameFound::Record, step, why)
@@ -166,7 +237,7 @@ impl<'a> Scan<'a> {
     /// What lies behind a frame in doubt that begins at the current place; from `skip` bytes
     /// behind it on when nothing later shows.
     fn after(&self, skip: usize) -> After {
-        let rest = self.rest(self.offset);
+        let rest = self.rest(self.reached.offset);
         match self.later_frame(rest) {
             Some(after) => after,
             None if is_zero(rest.get(skip..).unwrap_or(&[])) => After::Zeros,
@@ -176,7 +247,7 @@ impl<'a> Scan<'a> {
 
     /// The strongest evidence that a frame behind the first byte of `rest` gives.
     fn later_frame(&self, rest: &[u8]) -> Option<After> {
-        let doubted = self.next_sequence;
+        let doubted = self.reached.next_sequence;
         let most = doubted.saturating_add((rest.len() / FRAME_HEADER_BYTES) as u64);
         let mut budget = rest.len().saturating_mul(SEARCH_ROUNDS);
         let mut evidence = None;
@@ -194,7 +265,7 @@ impl<'a> Scan<'a> {
                 return Some(After::Later);
             };
             budget = left;
-            if let Decoded::Record { length, .. } = self.seal.decode(bytes) {
+            if let Decoded::Record { length, .. } = self.reached.seal.decode(bytes) {
                 if head.sequence.saturating_sub(u64::from(head.unsynced)) > doubted {
                     return Some(After::Later);
                 }
@@ -210,7 +281,10 @@ impl<'a> Iterator for Scan<'a> {
     type Item = Found<'a>;
 
     fn next(&mut self) -> Option<Found<'a>> {
-        if self.ending.is_some() {
+        if let Some(found) = self.next_sure() {
+            return Some(found);
+        }
+        if self.reached.ending.is_some() {
             return None;
         }
         let (found, frame, step, why) = self.look();
@@ -220,11 +294,11 @@ impl<'a> Iterator for Scan<'a> {
             (FrameFound::Record, Step::Repeat)
             | (FrameFound::Incomplete | FrameFound::Corrupt, _) => self.after(self.extent()),
         };
-        let action = on_frame(self.last, frame, after, step);
-        self.ending = ending(action, why);
+        let action = on_frame(self.reached.last, frame, after, step);
+        self.reached.ending = ending(action, why);
         let (found, length) = found.filter(|_| action == Action::Accept)?;
-        self.offset += length;
-        self.next_sequence = self.next_sequence.saturating_add(1);
+        self.reached.offset += length;
+        self.reached.next_sequence = self.reached.next_sequence.saturating_add(1);
         Some(found)
     }
 }
@@ -232,7 +306,7 @@ impl<'a> Iterator for Scan<'a> {
 impl Scan<'_> {
     /// How far the frame in doubt reaches, by what it says.
     fn extent(&self) -> usize {
-        let length = announced(self.rest(self.offset)).map_or(0, |(length, _)| length);
+        let length = announced(self.rest(self.reached.offset)).map_or(0, |(length, _)| length);
         FRAME_HEADER_BYTES + length
     }
 }

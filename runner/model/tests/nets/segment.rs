@@ -2,7 +2,7 @@
 
 use sandhog_model::{
     codec::{FORMAT, FrameHead, SEGMENT_HEADER_BYTES, Seal, SegmentHeader},
-    recover::{End, Ending, Expected, Refusal, Scan},
+    recover::{Arriving, End, Ending, Expected, Found, Refusal, Scan},
 };
 
 const LOG: u128 = 0xFEED;
@@ -55,7 +55,7 @@ fn synced(_: u64) -> u32 {
 }
 
 /// Reads all, checks that what is yielded is the beginning of what was written, and tells how many
-/// frames that were and how it ended.
+/// frames that were and how it ended: the same when the bytes come little by little.
 fn read(bytes: &[u8], expected: Expected) -> (u64, End) {
     let mut count = 0;
     for found in Scan::new(bytes, expected) {
@@ -63,7 +63,39 @@ fn read(bytes: &[u8], expected: Expected) -> (u64, End) {
         assert_eq!(found.body, body(count));
         count += 1;
     }
-    (count, Scan::new(bytes, expected).finish())
+    let end = Scan::new(bytes, expected).finish();
+    for piece in [11, 64] {
+        let arrived = little_by_little(bytes, expected, piece);
+        assert_eq!(arrived, (count, end), "{piece} bytes at once");
+    }
+    (count, end)
+}
+
+fn little_by_little(bytes: &[u8], expected: Expected, piece: usize) -> (u64, End) {
+    let mut arriving = Arriving::new(expected);
+    let mut count = 0;
+    let mut tell = |found: Found<'_>| {
+        assert_eq!(found.head.sequence, FIRST + count);
+        assert_eq!(found.body, body(count));
+        count += 1;
+    };
+    for end in (piece..bytes.len()).step_by(piece) {
+        arriving.more(&bytes[..end], &mut tell);
+    }
+    let end = arriving.end(bytes, &mut tell);
+    (count, end)
+}
+
+#[test]
+fn a_frame_is_told_as_soon_as_its_last_byte_is_here() {
+    let (bytes, places) = segment(5, synced);
+    let mut arriving = Arriving::new(expected());
+    let mut told = 0;
+    for end in 0..=bytes.len() {
+        arriving.more(&bytes[..end], |_| told += 1);
+        let whole = places[1..].iter().filter(|place| **place <= end).count();
+        assert_eq!(told, whole, "{end} bytes");
+    }
 }
 
 #[test]

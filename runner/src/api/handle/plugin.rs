@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use crate::{
-    api::{ApiError, Ctx, ErrorCode, Reply, Response},
+    api::{ApiError, Ctx, ErrorCode, Plugins, Reply, Response},
     plugin::{ActRefused, NoVersion, PluginAct, PluginDesk},
 };
 
 pub(super) fn no_runner() -> ApiError {
     ApiError::new(ErrorCode::NoRunner, "no runner watches the plugin folder")
+}
+
+pub(super) fn list(ctx: &Ctx) -> Reply {
+    let running = ctx.running.as_ref().ok_or_else(no_runner)?;
+    let catalog = (*running.catalog()).clone();
+    Ok(Response::Plugins(Plugins { catalog }))
 }
 
 pub(super) async fn view(ctx: &Ctx, name: String) -> Reply {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
 use sandhog_model::{JobId, State, UnixMs};
 
 use super::super::{args::Paging, when};
-use crate::store::JobFilter;
+use crate::{engine::CRON_HEADER, store::JobFilter};
 
 /// A filter that says something. An empty one comes from a script whose variable was never set.
 fn said() -> NonEmptyStringValueParser {
@@ -35,6 +35,9 @@ pub(in crate::cli) struct Filters {
     /// With this tag
     #[arg(long, value_parser = said())]
     pub(super) tag: Option<String>,
+    /// Of this schedule
+    #[arg(long, value_name = "NAME", value_parser = said())]
+    pub(super) cron: Option<String>,
     /// Enqueued at this instant or later: `2h` ago, or 2030-01-31T08:00:00Z
     #[arg(long, value_name = "WHEN", value_parser = when::past)]
     pub(super) since: Option<UnixMs>,
@@ -51,6 +54,7 @@ impl Filters {
             kind: self.kind,
             parent: self.parent,
             tag: self.tag,
+            header: self.cron.map(|name| (CRON_HEADER.to_owned(), name)),
             batch: self.batch,
             since: self.since,
             until: self.until,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// More than a batch needs to be synced beside the writer.
-const MANY: usize = 100;
+const MANY: usize = 400;
 
 type Enqueued = Result<JobId, StoreError>;
 

@@ -138,6 +138,7 @@ fn tagged(store: &dyn Store, tag: &str) -> Job {
             tags: vec!["all".to_owned(), tag.to_owned()],
             ..Terms::default()
         },
+        headers: vec![("tag".to_owned(), tag.to_owned())],
         ..job(store.mint(), "k")
     }
 }
@@ -165,6 +166,16 @@ fn filters_for_tags_and_times_show_what_they_name() {
     for limit in [1, 5, 100] {
         assert_eq!(shown(&tag("all"), limit), ids);
         let even: Vec<JobId> = ids.iter().copied().step_by(2).collect();
+        let header = JobFilter {
+            header: Some(("tag".to_owned(), "even".to_owned())),
+            ..JobFilter::default()
+        };
+        assert_eq!(shown(&header, limit), even);
+        let neither = JobFilter {
+            header: Some(("tag".to_owned(), "even".to_owned())),
+            ..tag("odd")
+        };
+        assert_eq!(shown(&neither, limit), []);
         assert_eq!(shown(&tag("even"), limit), even);
         assert_eq!(shown(&tag("eve"), limit), []);
         // From the fourth to before the ninth.

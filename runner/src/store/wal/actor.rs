@@ -24,7 +24,7 @@ const BATCH_BYTES: usize = 4 << 20;
 const MOST: usize = 4096;
 /// Wishes from which on a batch is synced beside the writer. For fewer, waking another thread costs
 /// more than deciding the next ones meanwhile gains, unless syncs are slow.
-const MANY: usize = 24;
+const MANY: usize = 256;
 
 /// What became of each wish of a list: done, or refused by the rules.
 pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;

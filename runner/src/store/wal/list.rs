@@ -13,10 +13,10 @@ use crate::store::{JobFilter, JobRow, Page, PageRequest, StoreError};
 
 /// Parts of the index, of 4096 jobs each, that one page looks at.
 const PARTS: usize = 24;
-/// Jobs, and their bytes, that one page reads in search of a tag: no index has the tags.
+/// Jobs, and their bytes, that one page reads in search of a tag or a header: no index has them.
 const READ_JOBS: usize = 5_000;
 const READ_BYTES: usize = 8 << 20;
-/// Jobs read in search of a tag before the search may end.
+/// Jobs read in search of one before the search may end.
 const READ_PART: usize = 250;
 
 /// What one page may still look at.
@@ -95,10 +95,10 @@ impl Wal {
             resume: before,
         };
         loop {
-            let limit = match filter.tag {
-                // Most of them may lack the tag.
-                Some(_) => READ_PART,
-                None => wanted - all.jobs.len(),
+            let limit = match filter.is_of_records() {
+                // Most of them may lack it.
+                true => READ_PART,
+                false => wanted - all.jobs.len(),
             };
             let scanned = self
                 .ask(|reply| Wish::Scan {
@@ -129,53 +129,54 @@ impl Wal {
         filter: &JobFilter,
         budget: &mut Budget,
     ) -> Result<Found, StoreError> {
-        let Some(tag) = filter.tag.clone() else {
+        if !filter.is_of_records() {
             return Ok(part);
-        };
+        }
         let (files, asked, mut left) = (self.files.clone(), part.jobs.len(), budget.clone());
+        let wanted = filter.clone();
         let read = on_blocking_thread(move || {
             let mut read = Vec::new();
             for known in part.jobs {
-                let has = has_tag(&known, &tag, &files);
-                let bytes = has.as_ref().map_or(0, |(_, bytes)| *bytes);
-                read.push((known, has.map(|(has, _)| has)));
+                let fits = fits(&known, &wanted, &files);
+                let bytes = fits.as_ref().map_or(0, |(_, bytes)| *bytes);
+                read.push((known, fits.map(|(fits, _)| fits)));
                 if left.spend(bytes) {
                     break;
                 }
             }
-            Ok((read, tag, left))
+            Ok((read, left))
         });
-        let (read, tag, left) = read.await?;
+        let (read, left) = read.await?;
         *budget = left;
         let is_all = read.len() == asked;
         let last = read.last().map(|(known, _)| known.id);
         let mut jobs = Vec::new();
-        for (known, has) in read {
-            let has = match has {
-                Some(has) => has,
-                None => self.has_tag_anew(known.id, tag.clone()).await?,
+        for (known, fits) in read {
+            let fits = match fits {
+                Some(fits) => fits,
+                None => self.fits_anew(known.id, filter.clone()).await?,
             };
-            jobs.extend(has.then_some(known));
+            jobs.extend(fits.then_some(known));
         }
         let resume = if is_all { part.resume } else { last };
         Ok(Found { jobs, resume })
     }
 
     /// The same of a job that was written anew meanwhile.
-    async fn has_tag_anew(&self, id: JobId, tag: String) -> Result<bool, StoreError> {
+    async fn fits_anew(&self, id: JobId, filter: JobFilter) -> Result<bool, StoreError> {
         let read = self.read_known(id, move |known, files| {
             let job = history::accepted(known.id, &known.entry, |at| files.read(at))?;
-            Ok(job.terms.tags.contains(&tag))
+            Ok(filter.fits_record(&job))
         });
         Ok(read.await?.unwrap_or(false))
     }
 }
 
-/// Whether a job has a tag, and the bytes read to find out; `None` when its records went since it was looked
-/// up. One that cannot be read has every tag: it is shown rather than lost.
-fn has_tag(known: &Known, tag: &String, files: &SegmentFiles) -> Option<(bool, usize)> {
+/// Whether a job fits by its record, and the bytes read to find out; `None` when its records went since it was
+/// looked up. One that cannot be read fits: it is shown rather than lost.
+fn fits(known: &Known, filter: &JobFilter, files: &SegmentFiles) -> Option<(bool, usize)> {
     match history::accepted(known.id, &known.entry, |at| files.read(at)) {
-        Ok(job) => Some((job.terms.tags.contains(tag), job.weight())),
+        Ok(job) => Some((filter.fits_record(&job), job.weight())),
         Err(_) if files.is_gone(known.entry.enqueued) => None,
         Err(_) => Some((true, 0)),
     }

@@ -9,7 +9,7 @@ use std::{
 use sandhog_model::{
     Record, RecordAt,
     codec::{FORMAT, HeaderVerdict, Reading, SegmentHeader},
-    recover::{End, Ending, Expected, Scan},
+    recover::{Arriving, End, Ending, Expected, Found},
 };
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
     segments::LastSegment,
 };
 use crate::{
-    disk::{Disk, DiskError, read_all_into},
+    disk::{Disk, DiskError, DiskFile, read_pieces},
     store::frames,
 };
 
@@ -39,6 +39,8 @@ pub(super) struct Told<'a> {
     pub(super) sequence: u64,
     pub(super) frame_bytes: u64,
     body: &'a [u8],
+    /// What the ledger needs of the body.
+    slim: &'a [u8],
 }
 
 impl<'a> Told<'a> {
@@ -47,8 +49,9 @@ impl<'a> Told<'a> {
     }
 
     /// As much of it as the ledger needs.
+    #[inline]
     pub(super) fn slim(&self) -> Result<Reading<'a>, String> {
-        frames::decode_slim(self.body)
+        frames::decode_slim(self.slim)
     }
 
     /// All of it.
@@ -95,11 +98,23 @@ pub(super) enum Reads {
     Ahead,
 }
 
-/// A segment's bytes and the sound frames in them.
+/// Bytes read at once: as many as lie near a processor while they are checksummed.
+const PIECE: usize = 512 << 10;
+
+/// A segment that was scanned.
 struct Scanned {
+    room: Room,
+    end: End,
+}
+
+/// A segment's bytes and what lies in them. What one was read into is used again for the next.
+#[derive(Default)]
+struct Room {
     bytes: Vec<u8>,
     frames: Vec<Sound>,
-    end: End,
+    /// What the ledger needs of each frame's body, one behind the other. It is gathered where the bytes were
+    /// just checksummed: whoever tells the records would have to wait for memory at each of them.
+    slims: Vec<u8>,
 }
 
 /// A sound frame.
@@ -107,6 +122,21 @@ struct Sound {
     offset: usize,
     sequence: u64,
     body: usize,
+    /// Bytes of it among the slims.
+    slim: usize,
+}
+
+impl Room {
+    fn take(&mut self, found: Found<'_>) {
+        let slim = frames::slim_part(found.body);
+        self.slims.extend_from_slice(slim);
+        self.frames.push(Sound {
+            offset: found.offset,
+            sequence: found.head.sequence,
+            body: found.body.len(),
+            slim: slim.len(),
+        });
+    }
 }
 
 /// Read a log's segments. `tell` hears every sound record and says whether it fits; `read` hears every segment
@@ -147,9 +177,6 @@ pub(super) fn replay(
     })
 }
 
-/// What a segment was read into, for the next one.
-type Room = (Vec<u8>, Vec<Sound>);
-
 /// The segments of a log, read one after the other.
 struct Scans<'a> {
     run: &'a Run,
@@ -168,30 +195,35 @@ impl<'a> Scans<'a> {
         }
     }
 
-    fn next(&mut self, (bytes, mut frames): Room) -> Option<Result<Scanned, DiskError>> {
+    fn next(&mut self, room: Room) -> Option<Result<Scanned, DiskError>> {
         let (number, file) = self.run.segments.get(self.at)?;
         self.at += 1;
-        let bytes = match read_all_into(&**file, bytes) {
-            Ok(bytes) => bytes,
-            Err(error) => return Some(Err(error)),
-        };
         let expected = Expected {
             log: Some(self.log.0),
             segment: u64::from(*number),
             first_sequence: self.first_sequence,
             last: self.at == self.run.segments.len(),
         };
-        let mut scan = Scan::new(&bytes, expected);
-        frames.clear();
-        frames.extend(scan.by_ref().map(|found| Sound {
-            offset: found.offset,
-            sequence: found.head.sequence,
-            body: found.body.len(),
-        }));
-        let end = scan.finish();
-        self.first_sequence = Some(end.next_sequence);
-        Some(Ok(Scanned { bytes, frames, end }))
+        let scanned = scan(&**file, expected, room);
+        if let Ok(Scanned { end, .. }) = &scanned {
+            self.first_sequence = Some(end.next_sequence);
+        }
+        Some(scanned)
     }
+}
+
+/// Read a segment. Each piece is scanned before the next one is read.
+fn scan(file: &dyn DiskFile, expected: Expected, mut room: Room) -> Result<Scanned, DiskError> {
+    room.frames.clear();
+    room.slims.clear();
+    let mut bytes = std::mem::take(&mut room.bytes);
+    let mut arriving = Arriving::new(expected);
+    read_pieces(file, &mut bytes, PIECE, |so_far| {
+        arriving.more(so_far, |found| room.take(found));
+    })?;
+    let end = arriving.end(&bytes, |found| room.take(found));
+    room.bytes = bytes;
+    Ok(Scanned { room, end })
 }
 
 /// Tell the records of every segment that `next` gives. It gets back what the last one was read into.
@@ -206,9 +238,10 @@ fn hear(
         let Some(scanned) = next(used.take()) else {
             unreachable!("every segment is read, or the reading failed");
         };
-        let Scanned { bytes, frames, end } = scanned?;
+        let Scanned { room, end } = scanned?;
         let path = file.path().to_path_buf();
-        for found in &frames {
+        let mut slims = room.slims.as_slice();
+        for found in &room.frames {
             let damage = |why| {
                 Stopped::Damage(Damage {
                     path: path.clone(),
@@ -217,13 +250,16 @@ fn hear(
                 })
             };
             let body = found.offset + frames::framed_len(0);
+            let (slim, rest) = slims.split_at(found.slim);
+            slims = rest;
             let told = Told {
                 path: &path,
                 segment: *number,
                 offset: found.offset as u64,
                 sequence: found.sequence,
                 frame_bytes: frames::framed_len(found.body) as u64,
-                body: &bytes[body..body + found.body],
+                body: &room.bytes[body..body + found.body],
+                slim,
             };
             if tell(told).map_err(damage)?.is_break() {
                 return Ok(None);
@@ -233,15 +269,19 @@ fn hear(
         let segment = Segment {
             number: *number,
             path,
-            bytes,
             end,
-            records: frames.len() as u64,
+            records: room.frames.len() as u64,
+            bytes: room.bytes,
         };
         read(&segment)?;
         if last {
             return Ok(Some(segment));
         }
-        used = Some((segment.bytes, frames));
+        used = Some(Room {
+            bytes: segment.bytes,
+            frames: room.frames,
+            slims: room.slims,
+        });
     }
     Ok(None)
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use sandhog_model::JobId;
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Place},
     page, said, shown,
 };
@@ -14,7 +14,7 @@ use crate::{
     api::{BatchRequest, BatchResponse, Request},
     store::BatchRow,
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{CURSOR, Form, LIMIT, param},
         problem::{Code, Problem},
@@ -109,8 +109,5 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     ask!(site, call, Request::Batch(request), Batch);
-    Ok(Answer::SeeOther {
-        to: format!("{}/batches", call.prefix),
-        cookie: None,
-    })
+    back(&call, "/batches")
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use sandhog_model::{Letter, Token};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Place},
     job, page, said, shown,
 };
@@ -15,7 +15,7 @@ use crate::{
     json::base64,
     store::{DeadFilter, DeadRow, LetterName, LetterRef},
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{CURSOR, Form, LIMIT, Param, param},
         problem::Problem,
@@ -63,20 +63,11 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Dead { filter, page }, Dead);
-    let kept = FILTERS
-        .iter()
-        .filter_map(|(name, _)| Some((*name, call.owned(name)?)));
-    let kept: Vec<(&str, String)> = kept.collect();
+    let kept = frame::kept(&call, FILTERS);
     let content = html! {
-        form.row method="get" action={ (call.prefix) "/dead" } role="search" {
-            @for (name, title) in FILTERS {
-                label { (title) input name=(name) value=(call.text(name).unwrap_or_default()) size="14"; }
-            }
-            button { "Show" }
-        }
-        @if page.rows.is_empty() {
-            p.soft { @if page.next.is_some() { "None of those looked at fit; there are older ones." } @else { "No letter fits." } }
-        } @else { (table(&site, &call, &page.rows)) }
+        (frame::filters(&call, "/dead", FILTERS, html! {}))
+        @if page.rows.is_empty() { (frame::nothing(page.next.is_some(), "letter")) }
+        @else { (table(&site, &call, &page.rows)) }
         (frame::more(&call, "/dead", &kept, page.next.as_deref()))
     };
     shown(frame::page(
@@ -118,16 +109,28 @@ fn table(site: &Site, call: &Call, rows: &[DeadRow]) -> Markup {
             @if may { div.row {
                 button #do-ask-retry name="do" value="ask-retry" { "Bring back those chosen" }
                 button #do-ask-delete .harm name="do" value="ask-delete" { "Delete those chosen" }
+                button #do-ask-retry-shown name="do" value="ask-retry-shown" { "Bring back all " (rows.len()) " shown" }
+                button #do-ask-delete-shown .harm name="do" value="ask-delete-shown" { "Delete all " (rows.len()) " shown" }
+                @for row in rows { input type="hidden" name="shown" value=(reference(row)); }
             } }
         }
     }
 }
 
-/// A letter as a form names it: with its token, so that another death of the job is left alone.
+/// A row's letter, with its token, so that another death of the job is left alone.
 fn reference(row: &DeadRow) -> String {
-    match row.unreadable {
-        None => format!("{}:{}", row.name, row.token.0),
-        Some(_) => row.name.to_string(),
+    let token = row.unreadable.is_none().then_some(row.token);
+    written(LetterRef {
+        name: row.name,
+        token,
+    })
+}
+
+/// A letter as a form names it.
+fn written(letter: LetterRef) -> String {
+    match letter.token {
+        Some(token) => format!("{}:{}", letter.name, token.0),
+        None => letter.name.to_string(),
     }
 }
 
@@ -214,7 +217,12 @@ fn readable(call: &Call, letter: &Letter) -> Markup {
 
 async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let fields = said(&site, &call)?;
-    let named = fields.iter().filter(|(name, _)| name == "letter");
+    let does = field(&fields, "do").unwrap_or_default();
+    let (does, which) = match does.strip_suffix("-shown") {
+        Some(does) => (does, "shown"),
+        None => (does, "letter"),
+    };
+    let named = fields.iter().filter(|(name, _)| name == which);
     let letters: Vec<LetterRef> = named
         .map(|(_, text)| letter_of(text))
         .collect::<Result<_, _>>()?;
@@ -223,17 +231,14 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
             "no letter was chosen: go back and choose some",
         ));
     }
-    let request = match field(&fields, "do") {
-        Some("ask-retry") => return shown(asked(&site, &call, &fields, ("Bring back", "retry"))),
-        Some("ask-delete") => return shown(asked(&site, &call, &fields, ("Delete", "delete"))),
-        Some("retry") => Request::Requeue {
-            letters,
-            dry_run: false,
-        },
-        Some("delete") => Request::Delete {
-            letters,
-            dry_run: false,
-        },
+    let (act, dry_run) = match does.strip_prefix("ask-") {
+        Some(act) => (act, true),
+        None => (does, false),
+    };
+    let asked_for = letters.clone();
+    let request = match act {
+        "retry" => Request::Requeue { letters, dry_run },
+        "delete" => Request::Delete { letters, dry_run },
         _ => {
             return Err(Problem::malformed(
                 "the form says nothing that can be done with letters",
@@ -241,15 +246,15 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     let answers = ask!(site, call, request, Amended);
+    if dry_run {
+        return shown(asked(&site, &call, (&asked_for, &answers), act));
+    }
     let refused: Vec<&ApiError> = answers
         .iter()
         .filter_map(|answer| answer.as_ref().err())
         .collect();
     if refused.is_empty() {
-        return Ok(Answer::SeeOther {
-            to: format!("{}/dead", call.prefix),
-            cookie: None,
-        });
+        return back(&call, "/dead");
     }
     let content = html! {
         p { (answers.len() - refused.len()) " of " (answers.len()) " done. The others were left alone:" }
@@ -269,21 +274,26 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
 fn asked(
     site: &Site,
     call: &Call,
-    fields: &[(String, String)],
-    (what, act): (&str, &str),
+    (letters, answers): (&[LetterRef], &[Result<LetterName, ApiError>]),
+    act: &str,
 ) -> Markup {
-    let letters: Vec<&str> = fields
-        .iter()
-        .filter(|(name, _)| name == "letter")
-        .map(|(_, letter)| letter.as_str())
-        .collect();
+    let what = if act == "delete" {
+        "Delete"
+    } else {
+        "Bring back"
+    };
+    let count = answers.iter().filter(|answer| answer.is_ok()).count();
     let content = html! {
-        p { (letters.len()) " letters. Nothing was changed yet; one that died again meanwhile is left alone." }
-        ul { @for letter in &letters { li { code { (letter.split(':').next().unwrap_or_default()) } } } }
+        p { (count) @if count == 1 { " letter." } @else { " letters." } " Nothing was changed yet; one that died again meanwhile is left alone." }
+        ul { @for (letter, answer) in letters.iter().zip(answers) {
+            li { code { (letter.name) } @if let Err(error) = answer { " would be left alone: " (error.text) } }
+        } }
         form.row method="post" action={ (call.prefix) "/dead" } {
             input type="hidden" name="word" value=(site.sessions.word(&call.headers));
-            @for letter in &letters { input type="hidden" name="letter" value=(letter); }
-            button #sure .harm[act == "delete"] name="do" value=(act) { (what) }
+            @for (letter, answer) in letters.iter().zip(answers) {
+                @if answer.is_ok() { input type="hidden" name="letter" value=(written(*letter)); }
+            }
+            @if count > 0 { button #sure .harm[act == "delete"] name="do" value=(act) { (what) } }
             a href={ (call.prefix) "/dead" } { "Leave them" }
         }
     };

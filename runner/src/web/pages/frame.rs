@@ -14,23 +14,27 @@ pub(super) enum Place {
     Overview,
     Queues,
     Jobs,
+    Waiting,
     Workers,
     Dead,
     Batches,
     Crons,
     Plugins,
+    Settings,
     Elsewhere,
 }
 
-const PLACES: [(Place, &str, &str); 8] = [
+const PLACES: [(Place, &str, &str); 10] = [
     (Place::Overview, "/", "Overview"),
     (Place::Queues, "/queues", "Queues"),
     (Place::Jobs, "/jobs", "Jobs"),
+    (Place::Waiting, "/waiting", "Waiting"),
     (Place::Workers, "/workers", "Running"),
     (Place::Dead, "/dead", "Dead letters"),
     (Place::Batches, "/batches", "Batches"),
     (Place::Crons, "/crons", "Schedules"),
     (Place::Plugins, "/plugins", "Plugins"),
+    (Place::Settings, "/settings", "Settings"),
 ];
 
 /// A page around what it shows.
@@ -78,6 +82,7 @@ fn whole(
                     h1 { (title) }
                     (content)
                 }
+                footer.soft { "Times are UTC." }
             }
         }
     }
@@ -109,20 +114,30 @@ pub(super) fn fault(call: &Call, word: &str, problem: &Problem) -> String {
     whole(call, word, (Place::Elsewhere, title, None), content).into_string()
 }
 
-/// Buttons that do something, for those who may: what each is called, what it sends, whether it harms.
-pub(super) fn actions(
+/// What a button is called, what it sends, whether it harms.
+pub(super) type Button<'b> = (&'b str, &'b str, bool);
+
+/// Buttons that do something, for operators.
+pub(super) fn actions(site: &Site, call: &Call, to: &str, buttons: &[Button<'_>]) -> Markup {
+    self::buttons(site, call, Role::Operator, to, buttons)
+}
+
+/// The same for those who have a role.
+pub(super) fn buttons(
     site: &Site,
     call: &Call,
+    role: Role,
     to: &str,
-    buttons: &[(&str, &str, bool)],
+    buttons: &[Button<'_>],
 ) -> Markup {
     let word = site.sessions.word(&call.headers);
     html! {
-        @if call.asking.caller.role >= Role::Operator && !buttons.is_empty() {
+        @if call.asking.caller.role >= role && !buttons.is_empty() {
             form.row method="post" action={ (call.prefix) (to) } {
                 input type="hidden" name="word" value=(word);
                 @for (name, act, harms) in buttons {
-                    button #{ "do-" (act) } .harm[*harms] name="do" value=(act) { (name) }
+                    // Lists have many: the focus finds its way back by the id.
+                    button #{ "do-" (act) "-" (to.trim_start_matches('/').replace('/', "-")) } .harm[*harms] name="do" value=(act) { (name) }
                 }
             }
         }
@@ -152,5 +167,55 @@ pub(super) fn more(call: &Call, path: &str, kept: &[(&str, String)], next: Optio
                 button #more { "Older" }
             }
         }
+    }
+}
+
+/// Fields to choose by, each with its title, behind what else there is to choose.
+pub(super) fn filters(call: &Call, path: &str, fields: &[(&str, &str)], first: Markup) -> Markup {
+    html! {
+        form.row method="get" action={ (call.prefix) (path) } role="search" {
+            (first)
+            @for (name, title) in fields {
+                label { (title) input name=(name) value=(call.text(name).unwrap_or_default()) size="14"; }
+            }
+            button { "Show" }
+        }
+    }
+}
+
+/// What was chosen by, for the next page.
+pub(super) fn kept<'n>(call: &Call, fields: &[(&'n str, &str)]) -> Vec<(&'n str, String)> {
+    let kept = fields
+        .iter()
+        .filter_map(|(name, _)| Some((*name, call.owned(name)?)));
+    kept.collect()
+}
+
+/// A list without rows: perhaps there are some further on.
+pub(super) fn nothing(has_more: bool, what: &str) -> Markup {
+    html! {
+        p.soft { @if has_more { "None of those looked at fit; there are older ones." } @else { "No " (what) " fits." } }
+    }
+}
+
+/// A name as a part of a path: files can be called anything.
+pub(super) fn segment(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    name.bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::segment;
+
+    #[test]
+    fn a_name_is_one_part_of_a_path_whatever_it_is() {
+        assert_eq!(segment("mail-2.x"), "mail-2.x");
+        assert_eq!(segment("a/b?c#d%\u{e9} <"), "a%2Fb%3Fc%23d%25%C3%A9%20%3C");
     }
 }

@@ -5,13 +5,17 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use sandhog_model::{Asked, Attempt, Failure, JobId, State};
 
-use super::{field, form, frame, page, said, shown};
+use super::{
+    back, field, form,
+    frame::{self, Button},
+    page, said, shown,
+};
 use crate::{
     api::{ApiError, JobAct, Request, Response},
     json::base64,
     store::{JobView, LetterName, LetterRef},
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{Form, Param, param},
         problem::Problem,
@@ -60,7 +64,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
     shown(frame::of_job(&site, &call, &id.text(), &title, content))
 }
 
-fn buttons(state: State) -> &'static [(&'static str, &'static str, bool)] {
+fn buttons(state: State) -> &'static [Button<'static>] {
     match state {
         State::Scheduled | State::Available | State::Retryable => &[
             ("Run now", "retry", false),
@@ -138,7 +142,7 @@ fn lines(logs: &[sandhog_model::LogLine], dropped: u64) -> Markup {
     html! {
         @if !logs.is_empty() {
             details {
-                summary { (logs.len()) " lines" @if dropped > 0 { ", " (dropped) " left out" } @if from > 0 { ", the last " (LINES) " shown" } }
+                summary { (logs.len()) @if logs.len() == 1 { " line" } @else { " lines" } @if dropped > 0 { ", " (dropped) " left out" } @if from > 0 { ", the last " (LINES) " shown" } }
                 pre { @for line in &logs[from..] {
                     (line.at_ms) " ms " (line.text) @for (key, value) in &line.fields { " " (key) "=" (value) } "\n"
                 } }
@@ -185,10 +189,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         }
     };
     done(site.ask(request, &call.asking).await?)?;
-    Ok(Answer::SeeOther {
-        to: format!("{}/jobs/{id}", call.prefix),
-        cookie: None,
-    })
+    back(&call, &format!("/jobs/{id}"))
 }
 
 /// Whether the one job was changed.

@@ -16,6 +16,7 @@ use crate::{
         answer::Outcome,
         call::Call,
         form::{CURSOR, Form, LIMIT, param},
+        resources::of_schedule,
         route::{Route, run},
         site::{Site, ask},
     },
@@ -28,6 +29,7 @@ pub(super) const ROUTES: &[Route] = &[page("/jobs", "jobsPage", "Jobs with filte
         param("kind", Form::Text(128), "Only of this kind."),
         param("tag", Form::Text(64), "Only with this tag."),
         param("batch", Form::Text(26), "Only in this batch."),
+        param("cron", Form::Text(128), "Only of this schedule."),
         LIMIT,
         CURSOR,
     ])];
@@ -40,43 +42,40 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
         kind: call.owned("kind"),
         tag: call.owned("tag"),
         batch: call.given("batch")?,
+        header: of_schedule(&call),
         ..JobFilter::default()
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
-    let kept = ["state", "queue", "kind", "tag", "batch"].into_iter();
-    let kept = kept.filter_map(|name| Some((name, call.owned(name)?)));
-    let kept: Vec<(&str, String)> = kept.collect();
+    let kept = [&[("state", "")], FIELDS, RARE].concat();
+    let kept = frame::kept(&call, &kept);
     let content = html! {
         (filters(&call, state))
-        @if page.rows.is_empty() {
-            p.soft { @if page.next.is_some() { "None of those looked at fit; there are older ones." } @else { "No job fits." } }
-        } @else { (table(&call, &page.rows)) }
+        @if page.rows.is_empty() { (frame::nothing(page.next.is_some(), "job")) }
+        @else { (table(&call, &page.rows)) }
         (frame::more(&call, "/jobs", &kept, page.next.as_deref()))
     };
     shown(frame::page(&site, &call, Place::Jobs, "Jobs", content))
 }
 
+/// What jobs are chosen by beside their state; the last ones only when they were asked for.
+const FIELDS: &[(&str, &str)] = &[("queue", "Queue"), ("kind", "Kind"), ("tag", "Tag")];
+const RARE: &[(&str, &str)] = &[("batch", "Batch"), ("cron", "Schedule")];
+
 fn filters(call: &Call, chosen: Option<State>) -> Markup {
-    html! {
-        form.row method="get" action={ (call.prefix) "/jobs" } role="search" {
-            label { "State"
-                select name="state" {
-                    option value="" { "any" }
-                    @for state in State::ALL {
-                        option value=(state.name()) selected[chosen == Some(state)] { (state.name()) }
-                    }
+    let rare = RARE.iter().filter(|(name, _)| call.text(name).is_some());
+    let fields: Vec<(&str, &str)> = FIELDS.iter().chain(rare).copied().collect();
+    let states = html! {
+        label { "State"
+            select name="state" {
+                option value="" { "any" }
+                @for state in State::ALL {
+                    option value=(state.name()) selected[chosen == Some(state)] { (state.name()) }
                 }
             }
-            @for (name, title) in [("queue", "Queue"), ("kind", "Kind"), ("tag", "Tag")] {
-                label { (title) input name=(name) value=(call.text(name).unwrap_or_default()) size="14"; }
-            }
-            @if let Some(batch) = call.text("batch") {
-                label { "Batch" input name="batch" value=(batch) size="28"; }
-            }
-            button { "Show" }
         }
-    }
+    };
+    frame::filters(call, "/jobs", &fields, states)
 }
 
 /// Jobs in a list.

@@ -3,6 +3,7 @@
 
 mod assets;
 mod batches;
+mod chart;
 mod crons;
 mod dead;
 mod frame;
@@ -10,7 +11,11 @@ mod job;
 mod jobs;
 mod login;
 mod overview;
+mod past;
+mod plugins;
 mod queues;
+mod settings;
+mod waiting;
 mod workers;
 
 use http::StatusCode;
@@ -31,10 +36,13 @@ pub(super) fn routes() -> impl Iterator<Item = &'static [Route]> {
         queues::ROUTES,
         jobs::ROUTES,
         job::ROUTES,
+        waiting::ROUTES,
         dead::ROUTES,
         batches::ROUTES,
         crons::ROUTES,
         workers::ROUTES,
+        plugins::ROUTES,
+        settings::ROUTES,
         login::ROUTES,
         assets::ROUTES,
     ]
@@ -73,13 +81,18 @@ fn field<'f>(fields: &'f [(String, String)], name: &str) -> Option<&'f str> {
 /// What is shown in place of a page that went wrong: the way in, when someone has to come in first.
 pub(super) fn instead(site: &Site, call: &Call, problem: &Problem) -> Outcome {
     if problem.code == Code::Unauthorized {
-        return Ok(Answer::SeeOther {
-            to: format!("{}/login", call.prefix),
-            cookie: None,
-        });
+        return back(call, "/login");
     }
     let text = frame::fault(call, &site.sessions.word(&call.headers), problem);
     Ok(Answer::Html(problem.status(), text))
+}
+
+/// To a page, once what a form says is done.
+fn back(call: &Call, path: &str) -> Outcome {
+    Ok(Answer::SeeOther {
+        to: format!("{}{path}", call.prefix),
+        cookie: None,
+    })
 }
 
 /// A page that is there.

@@ -7,7 +7,9 @@ use sandhog_model::State;
 
 use super::{
     frame::{self, Place},
-    jobs, page, shown,
+    jobs, page,
+    past::{PASTS, past},
+    shown,
 };
 use crate::{
     api::{Request, RunnerStats, Stats},
@@ -15,17 +17,20 @@ use crate::{
     web::{
         answer::Outcome,
         call::Call,
+        form::{Form, param},
         route::{Route, run},
         site::{Site, ask},
     },
 };
 
-pub(super) const ROUTES: &[Route] = &[page(
-    "/",
-    "overviewPage",
-    "Everything at a glance.",
-    run!(show),
-)];
+pub(super) const ROUTES: &[Route] =
+    &[
+        page("/", "overviewPage", "Everything at a glance.", run!(show)).query(&[param(
+            "past",
+            Form::OneOf(PASTS),
+            "How far back the pictures go.",
+        )]),
+    ];
 
 /// Failures shown.
 const FEW: PageRequest = PageRequest {
@@ -47,6 +52,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
             p.note.fault role="alert" { "The store takes nothing more: " (why) }
         }
         (states(&call, &stats))
+        @if let Some(metrics) = &site.ctx.metrics { (past(&call, &metrics.history, site.ctx.clock.now().wall)) }
         @if let Some(runner) = &stats.runner { (of_runner(runner)) }
         (of_store(&stats))
         h2 { "Failing, to be tried again" }
@@ -122,7 +128,7 @@ fn of_store(stats: &Stats) -> Markup {
     html! {
         h2 { "Store" }
         dl {
-            dt { "Log" } dd { (store.log_bytes >> 10) " KiB in " (store.segments) " segments, " (store.live_bytes >> 10) " KiB needed" }
+            dt { "Log" } dd { (store.log_bytes >> 10) " KiB in " (store.segments) @if store.segments == 1 { " segment, " } @else { " segments, " } (store.live_bytes >> 10) " KiB needed" }
             dt { "Last sync" } dd { (store.last_sync_us) " µs; durability " (store.durability) }
             dt { "Dead letters" } dd { (store.dead_letters) ", " (store.dead_bytes >> 10) " KiB" }
             dt { "Version" } dd { (stats.version) }

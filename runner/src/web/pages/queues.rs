@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use sandhog_model::{QueueMode, State};
 
 use super::{
-    field, form,
+    back, field, form,
     frame::{self, Place},
     page, said, shown,
 };
@@ -14,7 +14,7 @@ use crate::{
     api::{QueueView, Request, Response, by_name},
     store::Steer,
     web::{
-        answer::{Answer, Outcome},
+        answer::Outcome,
         call::Call,
         form::{CURSOR, Form, param},
         problem::Problem,
@@ -111,10 +111,7 @@ async fn steer(site: Arc<Site>, call: Call) -> Outcome {
         by: call.by(),
     };
     match site.ask(Request::Steer(steer), &call.asking).await? {
-        Response::Steered => Ok(Answer::SeeOther {
-            to: format!("{}/queues", call.prefix),
-            cookie: None,
-        }),
+        Response::Steered => back(&call, "/queues"),
         other => Err(mismatch(&other)),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sandhog_cron::{Schedule, Zone, plan::timestamp};
+use sandhog_model::UnixMs;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -130,30 +131,38 @@ const fn act(
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let crons = ask!(site, call, Request::Crons, Crons);
     let (crons, next) = by_name(crons, |cron| &cron.name, &call.page()?);
-    Answer::json(json!({
-        "schedules": crons.iter().map(shapes::entry).collect::<Value>(),
-        "next": next,
-    }))
+    let rows = crons.iter().map(shapes::entry).collect();
+    Answer::rows("schedules", rows, next)
 }
 
 async fn next(site: Arc<Site>, call: Call) -> Outcome {
-    let invalid = |why: String| Problem::new(Code::Invalid, why);
     let expression: String = call.path("schedule")?;
-    let zone = Zone::named(call.text("zone").unwrap_or("UTC"));
-    let zone = zone.map_err(|error| invalid(error.to_string()))?;
-    let schedule = Schedule::parse(&expression, zone);
+    let zone = call.text("zone").unwrap_or("UTC");
+    let after = call.instant("after")?.unwrap_or(site.ctx.clock.now().wall);
+    let count = call.given("count")?.unwrap_or(10);
+    let slots = slots((&expression, zone), after, count)?;
+    Answer::json(json!({ "slots": slots }))
+}
+
+/// So many slots of an expression in a zone.
+pub(in crate::web) fn slots(
+    (expression, zone): (&str, &str),
+    after: UnixMs,
+    count: usize,
+) -> Result<Vec<Value>, Problem> {
+    let invalid = |why: String| Problem::new(Code::Invalid, why);
+    let zone = Zone::named(zone).map_err(|error| invalid(error.to_string()))?;
+    let schedule = Schedule::parse(expression, zone);
     let schedule = schedule.map_err(|error| invalid(error.to_string()))?;
     if schedule.is_at_start() {
         let why = "`@reboot`: has no slots to show, it is each start of the runner";
         return Err(invalid(why.to_owned()));
     }
-    let after = call.instant("after")?.unwrap_or(site.ctx.clock.now().wall);
     let after = timestamp(after);
     let after = after.ok_or_else(|| invalid("`after` is behind the end of the calendar".into()))?;
-    let count = call.given("count")?.unwrap_or(10);
     let slots = schedule.slots_after(after).take(count);
     let slots = slots.map(|at| shapes::slot(schedule.zone(), &schedule.slot(at)));
-    Answer::json(json!({ "slots": slots.collect::<Value>() }))
+    Ok(slots.collect())
 }
 
 async fn change(site: &Site, call: &Call, act: CronAct) -> Outcome {

@@ -146,10 +146,8 @@ pub(super) fn filter(call: &Call) -> Result<DeadFilter, Problem> {
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let (filter, page) = (filter(&call)?, call.page()?);
     let page = ask!(site, call, Request::Dead { filter, page }, Dead);
-    Answer::json(json!({
-        "letters": page.rows.iter().map(shapes::row).collect::<Value>(),
-        "next": page.next,
-    }))
+    let rows = page.rows.iter().map(shapes::row).collect();
+    Answer::rows("letters", rows, page.next)
 }
 
 async fn count(site: Arc<Site>, call: Call) -> Outcome {

@@ -9,6 +9,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{
     api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
+    engine::CRON_HEADER,
     json::{new_job, shapes},
     store::{JobFilter, JobView},
     traces,
@@ -82,6 +83,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("parent", Form::Id, "Only enqueued by this job."),
         param("tag", Form::Text(64), "Only with this tag."),
         param("batch", Form::Id, "Only in this batch."),
+        param("cron", Form::Name, "Only of this schedule."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
         LIMIT,
@@ -222,6 +224,11 @@ pub(super) fn nothing() -> Problem {
     Problem::new(Code::Internal, "the runner gave no answer")
 }
 
+/// The header that jobs of the schedule have that is asked for.
+pub(in crate::web) fn of_schedule(call: &Call) -> Option<(String, String)> {
+    Some((CRON_HEADER.to_owned(), call.owned("cron")?))
+}
+
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let filter = JobFilter {
         states: call.given("state")?.into_iter().collect(),
@@ -232,13 +239,12 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
         since: call.instant("since")?,
         until: call.instant("until")?,
         batch: call.given("batch")?,
+        header: of_schedule(&call),
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);
-    Answer::json(json!({
-        "jobs": page.rows.iter().map(shapes::job_row).collect::<Value>(),
-        "next": page.next,
-    }))
+    let rows = page.rows.iter().map(shapes::job_row).collect();
+    Answer::rows("jobs", rows, page.next)
 }
 
 async fn show(site: Arc<Site>, call: Call) -> Outcome {

@@ -19,6 +19,9 @@ mod wait;
 
 use super::route::Route;
 
+pub(super) use crons::slots;
+pub(super) use jobs::of_schedule;
+
 /// Every resource.
 pub(super) fn routes() -> impl Iterator<Item = Route> {
     [

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sandhog_model::{QueueLimits, QueueMode, Rate};
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::jobs::Nothing;
 use crate::{
@@ -76,10 +76,8 @@ const fn steering(
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let queues = ask!(site, call, Request::Queues, Queues);
     let (queues, next) = by_name(queues, |queue| &queue.row.queue, &call.page()?);
-    Answer::json(json!({
-        "queues": queues.iter().map(shape).collect::<Value>(),
-        "next": next,
-    }))
+    let rows = queues.iter().map(shape).collect();
+    Answer::rows("queues", rows, next)
 }
 
 fn shape(queue: &QueueView) -> Value {

@@ -66,6 +66,14 @@ pub(super) const ROUTES: &[Route] = &[
     )
     .takes(Takes::Maybe("Nothing"))
     .may(MAY),
+    Route::get(
+        "/api/v1/config",
+        "getConfig",
+        "The settings in force, where each comes from, and what was read since and counts from the next start. What handlers are given with `config` is not shown.",
+        Gives::Json(&[200], "Settings"),
+        run!(settings),
+    )
+    .may(&[Code::NoRunner]),
     Route::write(
         (Verb::Post, Role::Admin),
         "/api/v1/config/reload",
@@ -77,6 +85,11 @@ pub(super) const ROUTES: &[Route] = &[
     .takes(Takes::Maybe("Nothing"))
     .may(&[Code::NoRunner, Code::Invalid]),
 ];
+
+async fn settings(site: Arc<Site>, call: Call) -> Outcome {
+    let settings = ask!(site, call, Request::Settings, Settings);
+    Answer::json(json!(settings))
+}
 
 async fn reload(site: Arc<Site>, call: Call) -> Outcome {
     let Nothing {} = call.body()?;

@@ -45,10 +45,8 @@ pub(super) const ROUTES: &[Route] = &[
 async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let page = call.page()?;
     let page = ask!(site, call, Request::Unique { page }, Unique);
-    Answer::json(json!({
-        "jobs": page.rows.iter().map(shapes::unique).collect::<Value>(),
-        "next": page.next,
-    }))
+    let rows = page.rows.iter().map(shapes::unique).collect();
+    Answer::rows("jobs", rows, page.next)
 }
 
 #[derive(Deserialize)]

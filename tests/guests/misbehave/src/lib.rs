@@ -47,6 +47,7 @@ sandhog_sdk::export!(
     view::headers,
     view::config,
     view::progress,
+    view::recite,
 );
 
 /// A header as a number.

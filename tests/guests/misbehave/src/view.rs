@@ -2,7 +2,7 @@
 
 use std::time::UNIX_EPOCH;
 
-use sandhog_sdk::{Bytes, Context, Error};
+use sandhog_sdk::{Bytes, Context, Error, Level};
 use serde_json::{Value, json};
 
 use crate::number;
@@ -56,4 +56,14 @@ pub(crate) fn progress(_: Bytes, ctx: &Context) -> u64 {
         ctx.progress(step, steps, "stepping");
     }
     steps
+}
+
+/// Says its payload: as a line with a field of the same text, on standard output, and as its progress.
+#[sandhog_sdk::job]
+pub(crate) fn recite(input: Bytes, ctx: &Context) -> Bytes {
+    let text = String::from_utf8_lossy(&input.bytes).into_owned();
+    ctx.log(Level::Warn, &text, &[("said", &text)]);
+    println!("{text}");
+    ctx.progress(1, 1, text.as_str());
+    input
 }

@@ -43,6 +43,17 @@ pub(super) fn all() -> Named {
         ("WorkersMode", object([("mode", mode())])),
         ("Reloaded", object([("differs", list(difference()))])),
         (
+            "Settings",
+            object([
+                (
+                    "file",
+                    or_null(text("The file they were read from, if there was one.")),
+                ),
+                ("settings", list(setting())),
+                ("waiting", list(difference())),
+            ]),
+        ),
+        (
             "Stats",
             object([
                 ("version", text("The program's version.")),
@@ -51,6 +62,25 @@ pub(super) fn all() -> Named {
             ]),
         ),
     ]
+}
+
+fn setting() -> Value {
+    object([
+        (
+            "key",
+            text("The key with its table, such as `runner.slots`."),
+        ),
+        (
+            "value",
+            or_null(text(
+                "Its value, as the file would have it; `null` when it is left open.",
+            )),
+        ),
+        (
+            "origin",
+            text("Where it comes from: `file`, `default`, a variable or a flag."),
+        ),
+    ])
 }
 
 fn difference() -> Value {
