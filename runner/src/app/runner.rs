@@ -29,7 +29,7 @@ use crate::{
     metrics::Metrics,
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
-        Observed, Store,
+        Observed, Store, StoreError,
         wal::{self, Wal, WalOptions},
     },
     traces::Traces,
@@ -130,14 +130,20 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     if let Some(http) = http {
         http.stop().await?;
     }
-    let closed = store.close().await;
-    export.stop().await;
+    let closed = close(&*store, export).await;
     if let Some(cause) = broken {
         anyhow::bail!(cause);
     }
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Let the store go, and tell the last spans.
+async fn close(store: &dyn Store, export: traces::Export) -> Result<(), StoreError> {
+    let closed = store.close().await;
+    export.stop().await;
+    closed
 }
 
 /// A second signal, while the runner stops.

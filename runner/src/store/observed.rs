@@ -1,5 +1,6 @@
 //! A store that is watched: what goes in and out of it is counted, and nothing else changes.
 
+mod names;
 mod spans;
 
 use std::{
@@ -12,7 +13,7 @@ use std::{
 
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Hold, Job, JobId, Letter, Outcome, QueueRules, Rejected,
-    Settlement, State, Token, UnixMs, Waiting,
+    Settlement, State, Token, UnixMs,
     batch::BatchWish,
     cron::{CronChange, CronWish},
 };
@@ -22,13 +23,14 @@ use super::{
     Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
     DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
     LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
-    Store, StoreError, StoreStats, UniqueRow,
+    Store, StoreStats, UniqueRow,
 };
 use crate::{
     clock::Clock,
     metrics::{JobMetrics, Metrics, One, Span},
     traces::{self, Traces},
 };
+use names::{failed, outcome, reason};
 use spans::Leased;
 
 /// See the module.
@@ -133,47 +135,6 @@ impl Observed {
                 _ => {}
             });
         }
-    }
-}
-
-fn outcome(outcome: &Outcome) -> &'static str {
-    match outcome {
-        Outcome::Completed(_) => "completed",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Permanent(_) => "permanent",
-        Outcome::Snoozed { .. } => "snoozed",
-        Outcome::Discarded { .. } => "discarded",
-        Outcome::NotRun(Waiting::PluginMissing) => "put-back-plugin-missing",
-        Outcome::NotRun(Waiting::PluginInvalid) => "put-back-plugin-invalid",
-        Outcome::NotRun(Waiting::PoolFull) => "put-back-pool-full",
-        Outcome::NotRun(Waiting::Shutdown) => "put-back-shutdown",
-    }
-}
-
-fn reason(rejected: &Rejected) -> &'static str {
-    match rejected {
-        Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => "not-found",
-        Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => "batch-closed",
-        Rejected::IdTaken(_) => "id-taken",
-        Rejected::Fenced { .. } => "fenced",
-        Rejected::WrongState { .. } => "wrong-state",
-        Rejected::SlotDone { .. } => "slot-done",
-        Rejected::Duplicate { is_kept: true, .. } => "kept-existing",
-        Rejected::Duplicate { is_kept: false, .. } => "duplicate",
-        Rejected::QueueFull { .. } => "queue-full",
-        Rejected::QueueDraining { .. } => "queue-draining",
-        Rejected::Invalid(_) => "invalid",
-    }
-}
-
-fn failed(error: &StoreError) -> &'static str {
-    match error {
-        StoreError::Rejected(rejected) => reason(rejected),
-        StoreError::Full { .. } => "disk-full",
-        StoreError::Busy { .. } => "busy",
-        StoreError::Closed => "stopping",
-        StoreError::Poisoned { .. } => "poisoned",
-        StoreError::Damaged { .. } => "damaged",
     }
 }
 
