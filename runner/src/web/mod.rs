@@ -18,7 +18,6 @@ mod patient;
 mod post;
 mod problem;
 mod resources;
-mod role;
 mod route;
 mod rpc;
 mod serve;
