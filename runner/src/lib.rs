@@ -8,6 +8,7 @@ pub mod config;
 pub mod disk;
 pub mod engine;
 pub mod entropy;
+mod identity;
 mod json;
 pub mod metrics;
 pub mod plugin;

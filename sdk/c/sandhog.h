@@ -145,7 +145,10 @@ typedef struct {
     size_t payload_len;
     const sandhog_pair *headers;
     size_t headers_len;
-    const sandhog_pair *options; // `queue`, `priority`, `max-attempts`, `delay-ms`
+    // `queue`, `priority`, `max-attempts`, `delay-ms`, `expires-in-ms`, `retry-for-ms`, `group`, `tag` (as often as
+    // there are words), `batch` (`own`), `unique-key`, `unique-for-ms`, `unique-while`, `idempotency-key`. A job whose
+    // key another one has when this attempt succeeds is not added.
+    const sandhog_pair *options;
     size_t options_len;
 } sandhog_new_job;
 typedef enum { SANDHOG_TAKEN, SANDHOG_INVALID, SANDHOG_QUOTA, SANDHOG_DENIED, SANDHOG_OTHER } sandhog_taken;

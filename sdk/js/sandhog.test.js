@@ -145,6 +145,33 @@ test('new jobs carry their options by the names of the contract', () => {
   assert.deepEqual(job.options, { queue: 'slow', priority: '-3', 'max-attempts': '2', 'delay-ms': '60000' });
 });
 
+test('new jobs say who they share with and what they must not be twice', () => {
+  const ctx = new FakeContext();
+  ctx.enqueue('mail', undefined, {
+    expiresIn: '1h',
+    retryFor: '2m',
+    group: 'g',
+    tags: ['a', 'b'],
+    inBatch: true,
+    uniqueKey: 'u',
+    uniqueFor: '3s',
+    uniqueWhile: 'running',
+    idempotencyKey: 'i',
+  });
+  const [job] = ctx.jobs;
+  assert.deepEqual(job.options, {
+    'expires-in-ms': '3600000',
+    'retry-for-ms': '120000',
+    group: 'g',
+    batch: 'own',
+    'unique-key': 'u',
+    'unique-for-ms': '3000',
+    'unique-while': 'running',
+    'idempotency-key': 'i',
+  });
+  assert.deepEqual(job.tags, ['a', 'b']);
+});
+
 test('refusals are errors', () => {
   const ctx = new FakeContext({ refuseJobs: 'no queue is granted', refuseCheckpoints: 'too large' });
   assert.throws(() => ctx.enqueue('mail'), { reason: 'denied', message: 'the new job is not allowed: no queue is granted' });

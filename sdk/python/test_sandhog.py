@@ -178,6 +178,36 @@ class Contexts(unittest.TestCase):
             job.options, {"queue": "slow", "priority": "-3", "max-attempts": "2", "delay-ms": "60000"}
         )
 
+    def test_new_jobs_say_who_they_share_with_and_what_they_must_not_be_twice(self):
+        ctx = FakeContext()
+        ctx.enqueue(
+            "mail",
+            expires_in="1h",
+            retry_for="2m",
+            group="g",
+            tags=["a", "b"],
+            in_batch=True,
+            unique_key="u",
+            unique_for="3s",
+            unique_while="running",
+            idempotency_key="i",
+        )
+        job = ctx.jobs[0]
+        self.assertEqual(
+            job.options,
+            {
+                "expires-in-ms": "3600000",
+                "retry-for-ms": "120000",
+                "group": "g",
+                "batch": "own",
+                "unique-key": "u",
+                "unique-for-ms": "3000",
+                "unique-while": "running",
+                "idempotency-key": "i",
+            },
+        )
+        self.assertEqual(job.tags, ["a", "b"])
+
     def test_refusals_are_exceptions(self):
         ctx = FakeContext(refuse_jobs="no queue is granted", refuse_checkpoints="too large")
         with self.assertRaises(sandhog.EnqueueError) as found:

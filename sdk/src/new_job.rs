@@ -82,6 +82,29 @@ impl NewJob {
         self.option("batch", "own")
     }
 
+    /// Not to be there twice: when a job of its kind with this key stands in the way as the attempt succeeds, that one
+    /// is kept and this one is not added. Then the id that was given for it is nobody's.
+    pub fn unique_key(self, key: impl Into<String>) -> Self {
+        self.option("unique-key", key)
+    }
+
+    /// With this long at most to stand in the way of others by its unique key; milliseconds count.
+    pub fn unique_for(self, span: Duration) -> Self {
+        self.option("unique-for-ms", span.as_millis().to_string())
+    }
+
+    /// In these states alone in the way of others by its unique key, such as `waiting,retryable`; `unfinished` when
+    /// not said.
+    pub fn unique_while(self, states: impl Into<String>) -> Self {
+        self.option("unique-while", states)
+    }
+
+    /// With a name for this wish: when a job of its kind is known by that name as the attempt succeeds, this one is
+    /// not added.
+    pub fn idempotency_key(self, key: impl Into<String>) -> Self {
+        self.option("idempotency-key", key)
+    }
+
     /// With one more header.
     pub fn header(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((key.into(), value.into()));

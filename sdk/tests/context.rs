@@ -232,3 +232,25 @@ fn a_new_jobs_payload_is_read_as_its_handler_would() {
     let other = std::panic::catch_unwind(|| job.json::<u32>());
     assert!(other.is_err());
 }
+
+#[test]
+fn a_new_job_says_what_it_must_not_be_twice() {
+    let ctx = FakeContext::new();
+    let job = NewJob::new("page", ())
+        .unique_key("u")
+        .unique_for(Duration::from_secs(3))
+        .unique_while("waiting,retryable")
+        .idempotency_key("i");
+    ctx.enqueue(job).unwrap();
+    let said = ctx.enqueued()[0].options.clone();
+    let said: Vec<(&str, &str)> = said.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!(
+        said,
+        [
+            ("unique-key", "u"),
+            ("unique-for-ms", "3000"),
+            ("unique-while", "waiting,retryable"),
+            ("idempotency-key", "i"),
+        ]
+    );
+}

@@ -120,3 +120,38 @@ fn next_in(home: &Home, id: &str) -> String {
     let _ = home.job_in(&next, "completed");
     next
 }
+
+#[test]
+fn a_handler_adds_no_job_twice_under_a_key() {
+    let home = Home::with(SANDHOG, &["misbehave"]);
+    home.grant("misbehave", "[grants]\nenqueue = { queues = [\"*\"] }\n");
+    let _runner = home.start();
+    let _ = home.run(&["queue", "pause", "default"]).exits(0);
+    let children = |key: &str| {
+        let header = format!("{key}=k");
+        let words = [
+            "spawn",
+            "x",
+            "--queue",
+            "q",
+            "--header",
+            "children=2",
+            "--header",
+            &header,
+        ];
+        let id = home.enqueue(&words);
+        let job = home.job_in(&id, "completed");
+        job["children"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!((children("unique-key"), children("unique-key")), (1, 0));
+    assert_eq!(
+        (children("idempotency-key"), children("idempotency-key")),
+        (1, 0)
+    );
+    // What stood in the way ended.
+    let _ = home.run(&["job", "cancel", "--kind", "echo"]).exits(0);
+    assert_eq!(
+        (children("unique-key"), children("idempotency-key")),
+        (1, 0)
+    );
+}

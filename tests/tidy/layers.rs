@@ -14,7 +14,9 @@ struct Room {
     not: &'static [&'static str],
 }
 
-const GROUND: &[&str] = &["clock", "entropy", "shutdown", "disk", "metrics", "traces"];
+const GROUND: &[&str] = &[
+    "clock", "entropy", "shutdown", "disk", "metrics", "identity", "traces",
+];
 const NO_GUESTS: &[&str] = &["wasmtime", "wasmtime_wasi"];
 const NO_OUTSIDE: &[&str] = &[
     "std::fs",
@@ -30,12 +32,13 @@ const NO_OUTSIDE: &[&str] = &[
 ];
 
 /// The table, from the ground up. `main` wires everything, as `app` may, and has no row.
-const ROOMS: [Room; 15] = [
+const ROOMS: [Room; 16] = [
     ground("clock"),
     ground("entropy"),
     ground("shutdown"),
     ground("disk"),
     ground("metrics"),
+    ground("identity"),
     ground("traces"),
     room("store", &[], NO_GUESTS),
     room("plugin", &[], &[]),

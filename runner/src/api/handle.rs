@@ -5,7 +5,6 @@ mod batch;
 mod cron;
 mod dead;
 mod enqueue;
-mod identity;
 mod metrics;
 mod plugin;
 mod queue;

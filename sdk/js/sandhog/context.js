@@ -96,18 +96,30 @@ export class Context {
   error(line, fields) { this.log('error', line, fields); }
 
   /** Adds a job and gives back its id. It is written in one record with this attempt's success; an
-   * attempt that fails leaves none behind. `delay` is a duration, `options` further ones by their names
-   * in the contract. Throws EnqueueError. */
-  enqueue(kind, payload, { queue, delay, priority, maxAttempts, headers = {}, options = {} } = {}) {
+   * attempt that fails leaves none behind, and one whose key another job has is not added. `delay`,
+   * `expiresIn`, `retryFor` and `uniqueFor` are durations, `options` further ones by their names in the
+   * contract. Throws EnqueueError. */
+  enqueue(kind, payload, wish = {}) {
+    const { delay, expiresIn, retryFor, uniqueFor, tags = [], inBatch = false, headers = {}, options = {} } = wish;
+    const span = (given) => (given === undefined ? undefined : milliseconds(given));
     const given = {
-      queue,
-      priority,
-      'max-attempts': maxAttempts,
-      'delay-ms': delay === undefined ? undefined : milliseconds(delay),
+      queue: wish.queue,
+      priority: wish.priority,
+      'max-attempts': wish.maxAttempts,
+      'delay-ms': span(delay),
+      'expires-in-ms': span(expiresIn),
+      'retry-for-ms': span(retryFor),
+      group: wish.group,
+      batch: inBatch ? 'own' : undefined,
+      'unique-key': wish.uniqueKey,
+      'unique-for-ms': span(uniqueFor),
+      'unique-while': wish.uniqueWhile,
+      'idempotency-key': wish.idempotencyKey,
       ...options,
     };
     const written = Object.entries(given).filter(([, value]) => value !== undefined);
-    return this.#host.enqueue(kind, write(payload, "the new job's payload"), pairs(headers), pairs(written));
+    const said = [...written, ...tags.map((tag) => ['tag', tag])];
+    return this.#host.enqueue(kind, write(payload, "the new job's payload"), pairs(headers), pairs(said));
   }
 
   /** A setting the operator gave this handler. */

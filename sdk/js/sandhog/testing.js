@@ -53,8 +53,11 @@ export class FakeContext extends Context {
       enqueue(kind, payload, headers, options) {
         if (refuseJobs !== undefined) throw new EnqueueError('denied', refuseJobs);
         const id = `job-${did.jobs.length + 1}`;
-        const [of, said] = [Object.fromEntries(headers), Object.fromEntries(options)];
-        did.jobs.push({ id, kind, payload, headers: of, options: said, json: () => JSON.parse(payload.text()) });
+        const isTag = ([key]) => key === 'tag';
+        const of = Object.fromEntries(headers);
+        const said = Object.fromEntries(options.filter((pair) => !isTag(pair)));
+        const tags = options.filter(isTag).map(([, word]) => word);
+        did.jobs.push({ id, kind, payload, headers: of, options: said, tags, json: () => JSON.parse(payload.text()) });
         return id;
       },
       hmacSha256(secret, data) {

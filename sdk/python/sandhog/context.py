@@ -134,21 +134,49 @@ class Context:
         self.log("error", line, **fields)
 
     def enqueue(
-        self, kind, payload=None, *, queue=None, delay=None, priority=None, max_attempts=None, headers=None, options=None
+        self,
+        kind,
+        payload=None,
+        *,
+        queue=None,
+        delay=None,
+        priority=None,
+        max_attempts=None,
+        expires_in=None,
+        retry_for=None,
+        group=None,
+        tags=(),
+        in_batch=False,
+        unique_key=None,
+        unique_for=None,
+        unique_while=None,
+        idempotency_key=None,
+        headers=None,
+        options=None,
     ):
         """Adds a job and gives back its id. It is written in one record with this attempt's success;
-        an attempt that fails leaves none behind. `delay` is a duration, `headers` pairs or a dict,
+        an attempt that fails leaves none behind, and one whose key another job has is not added.
+        `delay`, `expires_in`, `retry_for` and `unique_for` are durations, `headers` pairs or a dict,
         `options` further ones by their names in the contract. Raises EnqueueError."""
-        written = dict(options or {})
-        given = {"queue": queue, "priority": priority, "max-attempts": max_attempts}
-        given["delay-ms"] = None if delay is None else milliseconds(delay)
-        written |= {key: value for key, value in given.items() if value is not None}
+        spans = {"delay-ms": delay, "expires-in-ms": expires_in, "retry-for-ms": retry_for, "unique-for-ms": unique_for}
+        given = {
+            "queue": queue,
+            "priority": priority,
+            "max-attempts": max_attempts,
+            "group": group,
+            "batch": "own" if in_batch else None,
+            "unique-key": unique_key,
+            "unique-while": unique_while,
+            "idempotency-key": idempotency_key,
+        }
+        given |= {key: None if span is None else milliseconds(span) for key, span in spans.items()}
+        written = dict(options or {}) | {key: value for key, value in given.items() if value is not None}
         pairs = headers.items() if isinstance(headers, dict) else headers or []
         return self._host.enqueue(
             kind,
             write(payload, "the new job's payload"),
             [(str(key), str(value)) for key, value in pairs],
-            [(key, str(value)) for key, value in written.items()],
+            [(key, str(value)) for key, value in written.items()] + [("tag", str(tag)) for tag in tags],
         )
 
     def config(self, key, default=None):

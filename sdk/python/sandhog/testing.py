@@ -24,13 +24,14 @@ class LogLine:
 
 @dataclass
 class EnqueuedJob:
-    """A job the handler added; `payload` is `Bytes`."""
+    """A job the handler added; `payload` is `Bytes`, `tags` the values of the option `tag`."""
 
     id: str
     kind: str
     payload: Bytes
     headers: dict
     options: dict
+    tags: list
 
     def json(self):
         """The payload's JSON value."""
@@ -117,7 +118,9 @@ class _FakeHost:
     def enqueue(self, kind, payload, headers, options):
         if self._fake.refuse_jobs:
             raise EnqueueError("denied", self._fake.refuse_jobs)
-        job = EnqueuedJob(f"job-{len(self._fake.jobs) + 1}", kind, payload, dict(headers), dict(options))
+        said = {key: value for key, value in options if key != "tag"}
+        tags = [value for key, value in options if key == "tag"]
+        job = EnqueuedJob(f"job-{len(self._fake.jobs) + 1}", kind, payload, dict(headers), said, tags)
         self._fake.jobs.append(job)
         return job.id
 

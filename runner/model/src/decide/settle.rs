@@ -7,11 +7,12 @@ use crate::{
     command::{Rejected, Settlement},
     event::{Event, Verdict},
     id::{JobId, Token},
-    job::{Job, Output},
+    job::{Digest, Job, Output},
     ledger::{Ledger, Status},
     limits::{CHECKPOINT_BYTES, DUE_AHEAD_MS, LOSSES, RESULT_AND_JOBS_BYTES},
     outcome::{Failure, FailureKind, Outcome, Waiting},
     retry::RetryPolicy,
+    side::Side,
     slot::Slot,
     time::{Now, UnixMs},
 };
@@ -73,7 +74,7 @@ pub(super) fn settle(
         Outcome::Completed(output) => match too_large(&output, &report.children) {
             Some(failure) => failed(failure, 0),
             None => {
-                children = adopted(ledger, id, report.children)?;
+                children = adopted(ledger, id, report.children, now)?;
                 (Verdict::Completed(output), None)
             }
         },
@@ -180,19 +181,64 @@ fn since(slot: &Slot, now: Now) -> UnixMs {
     }
 }
 
-/// The jobs that a completed attempt enqueued, as its children.
-fn adopted(ledger: &Ledger, parent: JobId, children: Vec<Job>) -> Result<Vec<Job>, Rejected> {
-    let mut seen = BTreeSet::new();
-    let adopt = |child: Job| {
+/// The jobs that a completed attempt enqueued, as its children; not those that are there already under their keys,
+/// whoever enqueued them.
+fn adopted(
+    ledger: &Ledger,
+    parent: JobId,
+    children: Vec<Job>,
+    now: Now,
+) -> Result<Vec<Job>, Rejected> {
+    let (mut seen, mut keys) = (BTreeSet::new(), BTreeSet::new());
+    let mut adopted = Vec::with_capacity(children.len());
+    for child in children {
         if ledger.slot(child.id).is_some() || !seen.insert(child.id) {
             return Err(Rejected::IdTaken(child.id));
         }
-        Ok(Job {
-            parent: Some(parent),
-            ..child
-        })
+        if !is_there(ledger, parent, &child, &mut keys, now) {
+            adopted.push(Job {
+                parent: Some(parent),
+                ..child
+            });
+        }
+    }
+    Ok(adopted)
+}
+
+/// Whether another job has a key of this one, or would have it. The parent is about to complete.
+fn is_there(
+    ledger: &Ledger,
+    parent: JobId,
+    child: &Job,
+    keys: &mut BTreeSet<Digest>,
+    now: Now,
+) -> bool {
+    let locks = &ledger.index.locks;
+    let completed = Status::Completed(now.wall);
+    let own = ledger.sides.of(parent).side.and_then(Side::unique);
+    let own = own.filter(|lock| lock.scope.holds(completed));
+    let stands = |key: Digest| {
+        let of_parent = own.is_some_and(|lock| lock.key == key);
+        of_parent || locks.holder(key, now.wall, Some(parent)).is_some()
     };
-    children.into_iter().map(adopt).collect()
+    let waiting = Status::Waiting {
+        due: child.due,
+        backoff: false,
+    };
+    let unique = child.terms.unique.as_ref();
+    let named = child.terms.idempotency.as_ref().map(|named| named.key);
+    let is_known = named.is_some_and(|key| locks.holder(key, now.wall, None).is_some());
+    if is_known || unique.is_some_and(|unique| stands(unique.key)) {
+        return true;
+    }
+    let lock = unique.filter(|unique| unique.scope.holds(waiting));
+    let taken = lock.map(|unique| unique.key).into_iter().chain(named);
+    let taken: Vec<Digest> = taken.collect();
+    if taken.iter().any(|key| keys.contains(key)) {
+        return true;
+    }
+    keys.extend(taken);
+    false
 }
 
 /// The result and the jobs of an attempt share one record. When they do not fit in, the attempt

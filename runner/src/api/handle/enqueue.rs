@@ -2,8 +2,9 @@
 
 use sandhog_model::{Job, JobId, KindDefaults, NewJob, Rejected, Sameness, UnixMs, job::Bounds};
 
-use super::{identity, invalid, job};
+use super::{invalid, job};
 use crate::api::{ApiError, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Joined, Reply, Response};
+use crate::identity;
 
 /// What is wrong with a job in itself, whatever there is beside it.
 ///

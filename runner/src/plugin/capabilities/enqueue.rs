@@ -1,16 +1,19 @@
 //! `enqueue`: new jobs from within a job, kept back until the attempt succeeds.
 
 use sandhog_model::{
-    Job, JobId, KindDefaults, NewJob, RetryPolicy, UnixMs,
+    Job, JobId, KindDefaults, NewJob, NewUnique, OnConflict, RetryPolicy, Scope, UniqueBy, UnixMs,
     limits::{ATTEMPTS, BACKOFF_MS, DUE_AHEAD_MS},
 };
 
 use super::grants::snippet;
-use crate::plugin::{
-    bytes::human_bytes,
-    sandbox::{
-        bindings::sandhog::job::enqueue::{self, EnqueueError},
-        state::{Grant, State},
+use crate::{
+    identity,
+    plugin::{
+        bytes::human_bytes,
+        sandbox::{
+            bindings::sandhog::job::enqueue::{self, EnqueueError},
+            state::{Grant, State},
+        },
     },
 };
 
@@ -66,7 +69,7 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
     let mut headers = wish.headers;
     headers.retain(|(key, _)| !key.eq_ignore_ascii_case(DEPTH));
     headers.push((DEPTH.into(), grant.depth.saturating_add(1).to_string()));
-    let wish = NewJob {
+    let mut wish = NewJob {
         kind: wish.kind,
         payload: wish.payload,
         content_type: has_type.then_some(wish.content_type),
@@ -74,9 +77,11 @@ fn accept(grant: &Grant, wish: enqueue::NewJob, options: Options) -> Result<Job,
         parent: Some(grant.job),
         ..options.job(now, grant.batch)?
     };
+    let (unique, key) = (wish.unique.take(), wish.idempotency_key.take());
     let mut job = wish
         .accept(grant.services.mint(), now, &KindDefaults::default())
         .map_err(|refused| refused.to_string())?;
+    identity::name(&mut job, unique, key)?;
     if !has_queue {
         job.queue.clear();
     }
@@ -128,11 +133,16 @@ struct Options {
     group: Option<String>,
     tags: Vec<String>,
     batch: Option<()>,
+    unique_key: Option<String>,
+    unique_for_ms: Option<u64>,
+    unique_while: Option<Scope>,
+    idempotency_key: Option<String>,
 }
 
 impl Options {
     /// A job that says no more than this, at `now`, from one that is in a batch or not.
-    fn job(self, now: UnixMs, batch: Option<JobId>) -> Result<NewJob, String> {
+    fn job(mut self, now: UnixMs, batch: Option<JobId>) -> Result<NewJob, String> {
+        let unique = self.unique()?;
         let due = self.delay_ms.map(|ms| now.plus(ms));
         let batch = match (self.batch, batch) {
             (Some(()), None) => return Err("option batch: this job is in no batch".to_owned()),
@@ -152,8 +162,26 @@ impl Options {
             group: self.group,
             tags: self.tags,
             batch,
+            unique,
+            idempotency_key: self.idempotency_key,
             ..NewJob::default()
         })
+    }
+
+    /// What the job must not be twice. The one that is there is kept: whoever enqueues it is gone when that is known.
+    fn unique(&mut self) -> Result<Option<NewUnique>, String> {
+        let Some(key) = self.unique_key.take() else {
+            return match self.unique_for_ms.is_some() || self.unique_while.is_some() {
+                true => Err("options unique-for-ms and unique-while go with unique-key".to_owned()),
+                false => Ok(None),
+            };
+        };
+        Ok(Some(NewUnique {
+            by: UniqueBy::Key(key),
+            period_ms: self.unique_for_ms,
+            scope: self.unique_while.unwrap_or(Scope::UNFINISHED),
+            on_conflict: OnConflict::Keep,
+        }))
     }
 
     fn parse(pairs: &[(String, String)]) -> Result<Self, String> {
@@ -183,6 +211,18 @@ impl Options {
                 }
                 "group" => once(&mut options.group, key, value.clone())?,
                 "tag" => options.tags.push(value.clone()),
+                "unique-key" => once(&mut options.unique_key, key, value.clone())?,
+                "unique-for-ms" => {
+                    let number = number(key, value, 1, DUE_AHEAD_MS)?;
+                    once(&mut options.unique_for_ms, key, number)?;
+                }
+                "unique-while" => {
+                    let scope = value
+                        .parse()
+                        .map_err(|why| format!("option {key}: {why}"))?;
+                    once(&mut options.unique_while, key, scope)?;
+                }
+                "idempotency-key" => once(&mut options.idempotency_key, key, value.clone())?,
                 "batch" if value == "own" => once(&mut options.batch, key, ())?,
                 "batch" => {
                     return Err(format!(
@@ -192,7 +232,8 @@ impl Options {
                 _ => {
                     return Err(format!(
                         "option {key:?} is unknown: use queue, priority, max-attempts, delay-ms, \
-                         expires-in-ms, retry-for-ms, group, tag or batch"
+                         expires-in-ms, retry-for-ms, group, tag, batch, unique-key, unique-for-ms, \
+                         unique-while or idempotency-key"
                     ));
                 }
             }
@@ -262,8 +303,12 @@ mod tests {
             (&[("expires-in-ms", "0")], "option expires-in-ms"),
             (&[("group", "a"), ("group", "b")], "given twice"),
             (&[("batch", "other")], "must be `own`"),
+            (&[("unique-for-ms", "0")], "option unique-for-ms"),
+            (&[("unique-while", "asleep")], "no state of a unique job"),
+            (&[("unique-while", "running")], "go with unique-key"),
         ] {
-            let said = parse(pairs).unwrap_err();
+            let job = parse(pairs).and_then(|options| options.job(UnixMs(1), None));
+            let said = job.unwrap_err();
             assert!(said.contains(says), "{pairs:?}: {said}");
         }
     }
@@ -279,6 +324,10 @@ mod tests {
                 ("tag", "a"),
                 ("tag", "b"),
                 ("batch", "own"),
+                ("unique-key", "u"),
+                ("unique-for-ms", "11"),
+                ("unique-while", "running"),
+                ("idempotency-key", "i"),
             ])
             .expect("they are right")
         };
@@ -292,6 +341,12 @@ mod tests {
             (Some(9), Some("g"))
         );
         assert_eq!((job.tags.len(), job.batch), (2, Some(JobId(3))));
+        let unique = job.unique.expect("it is unique");
+        assert_eq!(
+            (unique.by, unique.period_ms, unique.on_conflict),
+            (UniqueBy::Key("u".into()), Some(11), OnConflict::Keep)
+        );
+        assert_eq!(job.idempotency_key.as_deref(), Some("i"));
         let why = options().job(UnixMs(100), None).expect_err("no batch");
         assert!(why.contains("in no batch"), "{why}");
         // Whoever does not ask stays outside.

@@ -8,8 +8,8 @@ use sandhog_model::{
 use super::{
     compact::{churn, forgetful, stats, view},
     stage::{
-        START, Stage, amend, claim, claim_one, completed, enqueue_job, failed, first_page, job,
-        permanent, settle, state, wait,
+        START, Stage, amend, child, claim, claim_one, completed, enqueue, enqueue_job, failed,
+        first_page, job, permanent, settle, settle_with, state, wait,
     },
 };
 use crate::{
@@ -265,4 +265,47 @@ fn a_crash_while_a_place_is_taken_leaves_the_old_job_or_the_new_one() {
             break;
         }
     }
+}
+
+/// The jobs of an attempt that another job's key keeps out are left out of its record, and stay out over a
+/// start.
+#[test]
+fn jobs_of_a_handler_are_not_added_twice() {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    let key = || unique(OnConflict::Keep, Scope::UNFINISHED, None);
+    let named = || Terms {
+        idempotency: Some(Named {
+            key: Digest(9),
+            says: "n".to_owned(),
+        }),
+        ..Terms::default()
+    };
+    let parent = with(&*store, key()).expect("accepted");
+    let leased = claim_one(&*store, "k");
+    assert_eq!(leased.job.id, parent);
+    let born = |terms: Terms| Job {
+        terms,
+        ..child(&*store, &leased)
+    };
+    // Its own key is free once it completed; of two with the same key the first is added.
+    let children = [key(), key(), named(), named(), Terms::default()].map(born);
+    let ids: Vec<JobId> = children.iter().map(|job| job.id).collect();
+    settle_with(&*store, &leased, completed(), children.to_vec()).expect("settled");
+    let there = [ids[0], ids[2], ids[4]];
+    assert_eq!(view(&*store, parent).children, there);
+    assert_eq!(state(&*store, ids[1]), None);
+    let next = enqueue(&*store, "other").expect("enqueued");
+    let leased = claim_one(&*store, "other");
+    let born = |terms: Terms| Job {
+        terms,
+        ..child(&*store, &leased)
+    };
+    let late = [key(), named()].map(born).to_vec();
+    settle_with(&*store, &leased, completed(), late).expect("settled");
+    assert_eq!(view(&*store, next).children, []);
+    let after = stage.moved_to(&disk.after_crash(Unsynced::Dropped)).open();
+    assert_eq!(view(&*after, parent).children, there);
+    let holders: Vec<JobId> = locks(&*after).iter().map(|row| row.id).collect();
+    assert_eq!(holders, [ids[0]]);
 }

@@ -62,7 +62,7 @@ pub(crate) fn discard(input: Bytes) -> Result<(), Error> {
 }
 
 /// Adds header `children` (1) jobs of kind `echo`, then fails up to the attempt in header `fail`
-/// (0): those attempts must leave no child.
+/// (0): those attempts must leave no child. Headers `unique-key` and `idempotency-key` are passed on to each.
 #[sandhog_sdk::job]
 pub(crate) fn spawn(_: Bytes, ctx: &Context) -> Result<Value, Error> {
     let mut ids = Vec::new();
@@ -71,7 +71,14 @@ pub(crate) fn spawn(_: Bytes, ctx: &Context) -> Result<Value, Error> {
             "text/plain",
             format!("child {n} of attempt {}", ctx.attempt()),
         );
-        ids.push(ctx.enqueue(NewJob::new("echo", payload).header("child", n.to_string()))?);
+        let mut job = NewJob::new("echo", payload).header("child", n.to_string());
+        if let Some(key) = ctx.header("unique-key") {
+            job = job.unique_key(key);
+        }
+        if let Some(key) = ctx.header("idempotency-key") {
+            job = job.idempotency_key(key);
+        }
+        ids.push(ctx.enqueue(job)?);
     }
     if u64::from(ctx.attempt()) <= number(ctx, "fail", 0) {
         return Err(Error::retryable("failed after adding jobs").with_code("after-spawn"));

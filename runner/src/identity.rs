@@ -1,4 +1,6 @@
 //! What makes two jobs the same: the digests of unique keys and idempotency keys.
+//!
+//! Knows nothing of who has jobs, or of what becomes of two that are the same.
 
 use sandhog_model::{
     Digest, Job, Named, NewUnique, Unique, UniqueBy,
@@ -8,7 +10,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 /// Give a job the keys that its wish names. What is wrong when they cannot be made.
-pub(super) fn name(
+pub(crate) fn name(
     job: &mut Job,
     unique: Option<NewUnique>,
     idempotency: Option<String>,
