@@ -1,8 +1,8 @@
 //! A service manager that wants to be told.
 
-use std::{os::unix::net::UnixDatagram, time::Duration};
+use std::{fs, os::unix::net::UnixDatagram, process::Command, time::Duration};
 
-use sandhog_kit::{Home, Runner, wait};
+use sandhog_kit::{Home, Runner, wait, workspace};
 
 use crate::SANDHOG;
 
@@ -60,4 +60,30 @@ fn a_manager_hears_of_the_start_of_reloads_of_life_and_of_the_stop() {
     let _ = heard(&socket, "STOPPING=1");
     let status = wait::until("the end", Duration::from_secs(60), || runner.ended());
     assert_eq!(status.code(), Some(0));
+}
+
+/// As old a systemd as Debian has must take the unit without a word: what it does not know it passes over, and the
+/// unit would be another one.
+#[test]
+fn the_unit_says_nothing_that_systemd_does_not_know() {
+    let home = Home::new(SANDHOG);
+    let unit = fs::read_to_string(workspace().join("deploy/sandhog.service")).expect("the unit");
+    let unit = unit.replace("/usr/local/bin/sandhog", SANDHOG);
+    let path = home.folder().join("sandhog.service");
+    fs::write(&path, unit).expect("the unit can be written");
+    let verified = Command::new("systemd-analyze")
+        .arg("verify")
+        .arg(&path)
+        .output();
+    let Ok(verified) = verified else {
+        eprintln!("NOT RUN: systemd-analyze is not here");
+        return;
+    };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    // What it says of units of the system is not about this one.
+    let ours: Vec<&str> = said
+        .lines()
+        .filter(|line| line.contains("sandhog.service"))
+        .collect();
+    assert!(ours.is_empty(), "{ours:#?}");
 }

@@ -1,4 +1,4 @@
-//! What the service manager is told, when one asks to be (systemd, `Type=notify-reload`).
+//! What the service manager is told, when one asks to be (systemd, `Type=notify` or `notify-reload`).
 
 use std::{sync::Arc, time::Duration};
 
