@@ -1,15 +1,15 @@
-//! The audit log: a line for every change that is asked for over HTTP, with who asked and what came of it.
+//! Which role each request needs; and the audit log: a line for every change that is asked for over HTTP, with who asked and what came of it.
 //! It goes where the runner's log goes, under the target `audit`.
 
 use std::net::SocketAddr;
 
 use sandhog_model::{Asked, JobId, QueueMode};
 
-use super::token::Caller;
+use super::token::{Caller, Role};
 use crate::{
     api::{BatchRequest, CronAct, JobAct, Reply, Request, Response, WorkersAct},
     plugin::PluginAct,
-    store::LetterRef,
+    store::{LetterRef, Steer},
 };
 
 /// Ids named in a line.
@@ -25,17 +25,18 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// What a request changes; `None` when it only looks.
-    pub(super) fn of(request: &Request, caller: &Caller, peer: SocketAddr) -> Option<Self> {
-        let (what, on) = told(request)?;
-        Some(Self {
+    /// The least role that may ask this, and what it changes; `None` when it only looks.
+    pub(super) fn of(request: &Request, caller: &Caller, peer: SocketAddr) -> (Role, Option<Self>) {
+        let (needed, told) = weighed(request);
+        let change = told.map(|(what, on)| Self {
             caller: caller.clone(),
             peer,
             what,
             on,
             // Until it is known.
             result: "unknown: the caller went away".to_owned(),
-        })
+        });
+        (needed, change)
     }
 
     /// What came of it.
@@ -68,50 +69,11 @@ impl Drop for Change {
     }
 }
 
-fn told(request: &Request) -> Option<(&'static str, String)> {
-    Some(match request {
-        Request::Enqueue { jobs } => {
-            let kinds = jobs.iter().map(|job| job.kind.as_str());
-            ("enqueue", some(kinds, jobs.len()))
-        }
-        Request::Retry { id } => ("retry", id.text()),
-        // Nothing is changed.
-        Request::AmendJobs { dry_run: true, .. }
-        | Request::CallOff { dry_run: true, .. }
-        | Request::Requeue { dry_run: true, .. }
-        | Request::Delete { dry_run: true, .. } => return None,
-        Request::AmendJobs { ids, act, .. } => (of_jobs(act), ids_of(ids)),
-        Request::CallOff { ids, how, .. } => {
-            let what = match how {
-                Asked::Cancel => "cancel",
-                Asked::Kill => "kill",
-            };
-            (what, ids_of(ids))
-        }
-        Request::Steer(steer) => {
-            let what = match (steer.mode, steer.limits) {
-                (Some(QueueMode::Open), _) => "resume queue",
-                (Some(QueueMode::Paused), _) => "pause queue",
-                (Some(QueueMode::Draining), _) => "drain queue",
-                (None, _) => "limit queue",
-            };
-            (what, steer.queue.clone())
-        }
-        Request::Unlock { ids } => ("unlock", ids_of(ids)),
-        Request::Requeue { letters, .. } => ("requeue", letters_of(letters)),
-        Request::Delete { letters, .. } => ("delete", letters_of(letters)),
-        Request::ImportDead { letters, dry_run } => (
-            "import",
-            format!("{} letters, dry run {dry_run}", letters.len()),
-        ),
-        Request::PurgeDead { bounds, dry_run } => {
-            ("purge", format!("{bounds:?}, dry run {dry_run}"))
-        }
-        Request::Batch(request) => return of_batch(request),
-        Request::ActOnCron { name, act } => (of_cron(act), name.clone()),
-        Request::ActOnPlugin { name, act } => (of_plugin(act), name.clone()),
-        Request::Reload => ("reload", String::new()),
-        Request::ActOnWorkers { act } => (of_workers(*act), String::new()),
+/// The least role that may ask this, the same over every way that leads here; and of what changes something,
+/// what it is called and what it is done to.
+fn weighed(request: &Request) -> (Role, Option<(&'static str, String)>) {
+    use Role::{Admin, Operator, Viewer};
+    let (role, what, on) = match request {
         Request::Ping
         | Request::Job { .. }
         | Request::Jobs { .. }
@@ -124,12 +86,68 @@ fn told(request: &Request) -> Option<(&'static str, String)> {
         | Request::CountDead { .. }
         | Request::Letter { .. }
         | Request::RawLetter { .. }
+        | Request::Batch(BatchRequest::Show { .. } | BatchRequest::List { .. })
         | Request::Plugins
         | Request::Plugin { .. }
         | Request::Workers
         | Request::Settings
-        | Request::Stats => return None,
-    })
+        | Request::Stats => return (Viewer, None),
+        // Nothing is changed.
+        Request::AmendJobs { dry_run: true, .. }
+        | Request::CallOff { dry_run: true, .. }
+        | Request::Requeue { dry_run: true, .. }
+        | Request::Delete { dry_run: true, .. } => return (Operator, None),
+        Request::Enqueue { jobs } => {
+            let kinds = jobs.iter().map(|job| job.kind.as_str());
+            (Operator, "enqueue", some(kinds, jobs.len()))
+        }
+        Request::Retry { id } => (Operator, "retry", id.text()),
+        Request::AmendJobs { ids, act, .. } => (Operator, of_jobs(act), ids_of(ids)),
+        Request::CallOff { ids, how, .. } => (Operator, of_call(*how), ids_of(ids)),
+        Request::Steer(steer) => (Operator, of_queue(steer), steer.queue.clone()),
+        Request::Unlock { ids } => (Operator, "unlock", ids_of(ids)),
+        Request::Requeue { letters, .. } => (Operator, "requeue", letters_of(letters)),
+        Request::Delete { letters, .. } => (Operator, "delete", letters_of(letters)),
+        Request::ImportDead { letters, dry_run } => {
+            let on = format!("{} letters, dry run {dry_run}", letters.len());
+            (Admin, "import", on)
+        }
+        Request::PurgeDead { bounds, dry_run } => {
+            (Admin, "purge", format!("{bounds:?}, dry run {dry_run}"))
+        }
+        Request::Batch(BatchRequest::Open(new)) => {
+            (Operator, "open batch", new.name.clone().unwrap_or_default())
+        }
+        Request::Batch(BatchRequest::Seal { id }) => (Operator, "seal batch", id.text()),
+        Request::Batch(BatchRequest::Cancel { id, .. }) => (Operator, "cancel batch", id.text()),
+        Request::ActOnCron { name, act } => {
+            let (role, what) = of_cron(act);
+            (role, what, name.clone())
+        }
+        Request::ActOnPlugin { name, act } => (Admin, of_plugin(act), name.clone()),
+        Request::Reload => (Admin, "reload", String::new()),
+        Request::ActOnWorkers { act } => {
+            let (role, what) = of_workers(*act);
+            (role, what, String::new())
+        }
+    };
+    (role, Some((what, on)))
+}
+
+fn of_call(how: Asked) -> &'static str {
+    match how {
+        Asked::Cancel => "cancel",
+        Asked::Kill => "kill",
+    }
+}
+
+fn of_queue(steer: &Steer) -> &'static str {
+    match (steer.mode, steer.limits) {
+        (Some(QueueMode::Open), _) => "resume queue",
+        (Some(QueueMode::Paused), _) => "pause queue",
+        (Some(QueueMode::Draining), _) => "drain queue",
+        (None, _) => "limit queue",
+    }
 }
 
 fn of_jobs(act: &JobAct) -> &'static str {
@@ -149,30 +167,21 @@ fn of_plugin(act: &PluginAct) -> &'static str {
     }
 }
 
-fn of_workers(act: WorkersAct) -> &'static str {
+fn of_workers(act: WorkersAct) -> (Role, &'static str) {
     match act {
-        WorkersAct::Quiet => "quiet workers",
-        WorkersAct::Resume => "resume workers",
-        WorkersAct::Stop => "stop",
+        WorkersAct::Quiet => (Role::Operator, "quiet workers"),
+        WorkersAct::Resume => (Role::Operator, "resume workers"),
+        WorkersAct::Stop => (Role::Admin, "stop"),
     }
 }
 
-fn of_batch(request: &BatchRequest) -> Option<(&'static str, String)> {
-    match request {
-        BatchRequest::Open(new) => Some(("open batch", new.name.clone().unwrap_or_default())),
-        BatchRequest::Seal { id } => Some(("seal batch", id.text())),
-        BatchRequest::Cancel { id, .. } => Some(("cancel batch", id.text())),
-        BatchRequest::Show { .. } | BatchRequest::List { .. } => None,
-    }
-}
-
-fn of_cron(act: &CronAct) -> &'static str {
+fn of_cron(act: &CronAct) -> (Role, &'static str) {
     match act {
-        CronAct::Pause { .. } => "pause schedule",
-        CronAct::Resume => "resume schedule",
-        CronAct::Trigger => "trigger schedule",
-        CronAct::Add { .. } => "add schedule",
-        CronAct::Remove => "remove schedule",
+        CronAct::Pause { .. } => (Role::Operator, "pause schedule"),
+        CronAct::Resume => (Role::Operator, "resume schedule"),
+        CronAct::Trigger => (Role::Operator, "trigger schedule"),
+        CronAct::Add { .. } => (Role::Admin, "add schedule"),
+        CronAct::Remove => (Role::Admin, "remove schedule"),
     }
 }
 

@@ -17,7 +17,6 @@ mod pages;
 mod patient;
 mod problem;
 mod resources;
-mod role;
 mod route;
 mod rpc;
 mod serve;

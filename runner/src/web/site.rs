@@ -8,7 +8,6 @@ use super::{
     audit::Change,
     gate::Gate,
     problem::{Code, Problem},
-    role,
     session::Sessions,
     token::{Caller, Role},
 };
@@ -48,8 +47,7 @@ impl Site {
 
     /// Ask for someone, if their role lets them. What changes something leaves its line.
     pub(super) async fn ask(&self, request: Request, who: &Asking) -> Reply {
-        let change = Change::of(&request, &who.caller, who.peer);
-        let needed = role::needed(&request);
+        let (needed, change) = Change::of(&request, &who.caller, who.peer);
         if who.caller.role < needed {
             if let Some(change) = change {
                 change.refused();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use sandhog_model::{JobId, Link, NewJob};
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::jobs::{Nothing, OPERATOR, Reason, many_like};
 use crate::{
@@ -102,10 +102,8 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
     let BatchResponse::Page(page) = ask!(site, call, request, Batch) else {
         return Err(other());
     };
-    Answer::json(json!({
-        "batches": page.rows.iter().map(shape).collect::<Value>(),
-        "next": page.next,
-    }))
+    let rows = page.rows.iter().map(shape).collect();
+    Answer::rows("batches", rows, page.next)
 }
 
 async fn show(site: Arc<Site>, call: Call) -> Outcome {
