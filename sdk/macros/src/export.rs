@@ -51,18 +51,21 @@ pub(crate) fn export(tokens: TokenStream) -> syn::Result<TokenStream> {
 /// attribute has none: then the one of the glob takes its place, which is no handler and says so.
 fn find(module: &Ident, handler: &Path) -> TokenStream {
     let span = handler.span();
-    // One module further down.
-    let is_above = handler
-        .segments
-        .first()
-        .is_some_and(|first| first.ident == "super");
-    let up = (is_above && handler.leading_colon.is_none()).then(|| quote!(super::));
+    let first = handler.segments.first();
+    let first = first.filter(|_| handler.leading_colon.is_none());
+    let from = first.and_then(|first| match handler.segments.len() {
+        // One module further down.
+        _ if first.ident == "super" => Some(quote!(super::)),
+        // A crate may have the same name, and is none.
+        1 => Some(quote!(self::)),
+        _ => None,
+    });
     quote_spanned! {span=>
-        #[allow(unused_imports, non_camel_case_types, dead_code)]
+        #[allow(unused_imports, non_camel_case_types, dead_code, clippy::wildcard_imports)]
         mod #module {
             use super::*;
             use instead::*;
-            use #up #handler as found;
+            use #from #handler as found;
             mod instead {
                 pub(super) struct found {}
             }
@@ -181,7 +184,8 @@ mod tests {
     fn handlers_and_grants_are_taken() {
         let out = export(quote!(greet, pages::render,)).unwrap().to_string();
         assert!(
-            out.contains("use greet as found") && out.contains("use pages :: render as found"),
+            out.contains("use self :: greet as found")
+                && out.contains("use pages :: render as found"),
             "{out}"
         );
         assert!(out.contains("GRANTS : & str = \"\""), "{out}");
