@@ -118,8 +118,16 @@ impl Client {
         let mut patience = self.patience();
         while !left.is_empty() {
             let mut again = Vec::new();
-            for part in parts(&left) {
+            let mut under_way = parts(&left);
+            while let Some(part) = under_way.pop() {
                 let told = self.enqueue_part(part).await;
+                if part.len() > 1 && told.as_ref().is_err_and(is_about_some) {
+                    // Which ones it is about is found by halves: the others go in.
+                    let (first, second) = part.split_at(part.len() / 2);
+                    under_way.extend([first, second]);
+                    continue;
+                }
+                let told = told.unwrap_or_else(|why| vec![Err(why); part.len()]);
                 for ((place, line), told) in part.iter().zip(told) {
                     if matches!(&told, Err(Error::Refused(problem)) if problem.of_many_passes()) {
                         again.push((*place, *line));
@@ -140,7 +148,10 @@ impl Client {
     }
 
     /// One request's worth of jobs.
-    async fn enqueue_part(&self, part: &[(usize, &str)]) -> Vec<Result<Enqueued, Error>> {
+    async fn enqueue_part(
+        &self,
+        part: &[(usize, &str)],
+    ) -> Result<Vec<Result<Enqueued, Error>>, Error> {
         #[derive(Deserialize)]
         struct Answer {
             jobs: Vec<One>,
@@ -159,14 +170,11 @@ impl Client {
         let lines: Vec<&str> = part.iter().map(|(_, line)| *line).collect();
         let body = format!("{{\"jobs\":[{}]}}", lines.join(","));
         let request = self.post("/api/v1/jobs/bulk", body);
-        let jobs = match self.json::<Answer>(request, Twice::Fine).await {
-            Ok(answer) if answer.jobs.len() == part.len() => answer.jobs,
-            Ok(answer) => {
-                let why = format!("{} answers to {} jobs", answer.jobs.len(), part.len());
-                return vec![Err(self.not_a_runner(200, why)); part.len()];
-            }
-            Err(error) => return vec![Err(error); part.len()],
-        };
+        let jobs = self.json::<Answer>(request, Twice::Fine).await?.jobs;
+        if jobs.len() != part.len() {
+            let why = format!("{} answers to {} jobs", jobs.len(), part.len());
+            return Err(self.not_a_runner(200, why));
+        }
         let told = jobs.into_iter().map(|one| match one {
             One::Enqueued(enqueued) => Ok(enqueued),
             One::Refused { error } => Err(Error::Refused(Problem {
@@ -177,7 +185,7 @@ impl Client {
                 retry_after: None,
             })),
         });
-        told.collect()
+        Ok(told.collect())
     }
 
     /// A job as it is now.
@@ -334,6 +342,14 @@ impl Client {
             }
         }
     }
+}
+
+/// Whether a refusal of many jobs is about some of them, or about their number, and nothing was done.
+fn is_about_some(error: &Error) -> bool {
+    matches!(
+        error.code(),
+        Some(Code::Invalid | Code::BadRequest | Code::TooLarge)
+    )
 }
 
 /// The path of a job. What is no id is not sent: it might lead elsewhere.

@@ -57,6 +57,8 @@ codes! {
     WrongState, "wrong-state";
     /// A unique job stands in the way.
     Duplicate, "duplicate";
+    /// The batch takes nothing in: it is sealed or was called off.
+    BatchClosed, "batch-closed";
     /// It is not what was meant any more.
     Changed, "changed";
     /// The body is too large.
@@ -104,6 +106,7 @@ impl Code {
             | Self::Timeout
             | Self::WrongState
             | Self::Duplicate
+            | Self::BatchClosed
             | Self::Changed
             | Self::TooLarge
             | Self::UriTooLong

@@ -15,6 +15,9 @@ pub struct Enqueued {
     /// Whether it was there before: by its idempotency key, by an earlier try of the same call, or because a
     /// unique one was kept.
     pub existing: bool,
+    /// The batch it is in, where one was asked for.
+    #[serde(default)]
+    pub batch: Option<String>,
 }
 
 /// Where a job is in its life.

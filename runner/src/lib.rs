@@ -13,4 +13,5 @@ mod json;
 pub mod metrics;
 pub mod plugin;
 pub mod store;
+pub mod traces;
 pub mod web;

@@ -38,6 +38,8 @@ mod space;
 mod stops;
 mod swap;
 mod syscalls;
+mod top;
+mod traces;
 mod values;
 mod verbs;
 mod waiting;

@@ -15,7 +15,7 @@ struct Room {
 }
 
 const GROUND: &[&str] = &[
-    "clock", "entropy", "shutdown", "disk", "metrics", "identity",
+    "clock", "entropy", "shutdown", "disk", "metrics", "traces", "identity",
 ];
 const NO_GUESTS: &[&str] = &["wasmtime", "wasmtime_wasi"];
 const NO_OUTSIDE: &[&str] = &[
@@ -38,6 +38,7 @@ const ROOMS: [Room; 15] = [
     ground("shutdown"),
     ground("disk"),
     ground("metrics"),
+    ground("traces"),
     ground("identity"),
     room("store", &[], NO_GUESTS),
     room("plugin", &[], &[]),

@@ -29,7 +29,8 @@ usage: cargo xtask COMMAND
   plugins         build the sample plugins into plugins/*.wasm, and the one the tests need
   languages [--only python|js|c]
                   install the tools of the other languages, test their SDKs, build their handlers
-  api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI)
+  api             try the API over HTTP with requests made of its OpenAPI document (schemathesis, from PyPI), and
+                  with a client for Python made of it (openapi-python-client)
   browser [--long]
                   try the dashboard in Debian's chromium (Playwright, from npm); --long adds page times at
                   a million jobs and 200,000 dead letters

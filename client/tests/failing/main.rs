@@ -228,6 +228,37 @@ async fn of_many_jobs_those_that_pass_are_told_again() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_one_of_many_jobs_keeps_no_other_out() {
+    let one = format!(r#"{{"jobs":[{{"id":"{ID}","existing":false}}]}}"#);
+    let two =
+        format!(r#"{{"jobs":[{{"id":"{ID}","existing":false}},{{"id":"{ID}","existing":true}}]}}"#);
+    let wrong = || problem(422, "invalid", "");
+    let server = Server::start(&[wrong(), wrong(), json(200, &one), wrong(), json(200, &two)]);
+    let jobs = [1, 2, 3, 4].map(|number| NewJob::new("k", number));
+    let answers = client(&server).enqueue_many(&jobs).await;
+    let wrong = answers.iter().position(Result::is_err).unwrap();
+    assert_eq!(answers.iter().filter(|answer| answer.is_err()).count(), 1);
+    assert_eq!(
+        answers[wrong].as_ref().unwrap_err().code(),
+        Some(&Code::Invalid)
+    );
+    let seen = server.seen();
+    assert_eq!(
+        seen.iter()
+            .map(|seen| seen.keys().len())
+            .collect::<Vec<_>>(),
+        [4, 2, 1, 1, 2]
+    );
+    // Each under its own key all the time, and the one that is wrong is the one that was refused alone.
+    let keys = seen[0].keys();
+    assert!(
+        seen.iter()
+            .all(|seen| seen.keys().iter().all(|key| keys.contains(key)))
+    );
+    assert_eq!(seen[3].keys(), keys[wrong..=wrong]);
+}
+
+#[tokio::test]
 async fn connections_are_kept_and_a_closed_one_costs_nothing() {
     let close = |step: Step| match step {
         Step::Answer(bytes) => Step::AnswerAndClose(bytes),

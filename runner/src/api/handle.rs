@@ -5,6 +5,7 @@ mod batch;
 mod cron;
 mod dead;
 mod enqueue;
+mod metrics;
 mod plugin;
 mod queue;
 mod waiting;
@@ -88,11 +89,12 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::ActOnWorkers { act } => steer(ctx, act),
         Request::Reload => reload(ctx).await,
+        Request::Metrics => metrics::text(ctx).await,
         Request::Settings => {
             let settings = ctx.reload.as_ref().ok_or_else(plugin::no_runner)?;
             Ok(Response::Settings(Box::new(settings.settings())))
         }
-        Request::Stats => stats(ctx).await,
+        Request::Stats => Ok(Response::Stats(Box::new(stats(ctx).await?))),
     }
 }
 
@@ -185,7 +187,7 @@ async fn reload(ctx: &Ctx) -> Reply {
     settings.reload().await.map(Response::Reloaded)
 }
 
-async fn stats(ctx: &Ctx) -> Reply {
+async fn stats(ctx: &Ctx) -> Result<Stats, ApiError> {
     let store = ctx.store.stats().await?;
     let runner = ctx.running.as_ref().map(|running| {
         let catalog = running.catalog();
@@ -199,9 +201,9 @@ async fn stats(ctx: &Ctx) -> Reply {
             held: catalog.held.len(),
         }
     });
-    Ok(Response::Stats(Box::new(Stats {
+    Ok(Stats {
         version: ctx.version.into(),
         store,
         runner,
-    })))
+    })
 }

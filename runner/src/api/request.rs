@@ -241,6 +241,8 @@ pub enum Request {
     },
     /// Read the settings again.
     Reload,
+    /// What was counted and measured since the start.
+    Metrics,
     /// The settings in force.
     Settings,
     /// Everything at a glance.

@@ -118,6 +118,8 @@ pub enum Response {
     Reloaded(Vec<Difference>),
     /// The settings in force.
     Settings(Box<SettingsInForce>),
+    /// What was counted, as text for Prometheus, in the OpenMetrics format.
+    Metrics(String),
     /// Everything at a glance.
     Stats(Box<Stats>),
 }

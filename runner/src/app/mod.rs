@@ -12,6 +12,7 @@ mod runner;
 mod service;
 mod settings;
 mod signals;
+mod traces;
 mod trial;
 
 use std::{path::PathBuf, sync::Arc};

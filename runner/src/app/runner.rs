@@ -14,6 +14,7 @@ use super::{
     reload::{Followers, InForce, Reloader, label_queues},
     sandbox_options, service,
     signals::{StopSignals, Told},
+    traces,
 };
 use super::{
     settings::{Operator, book, tell_strays},
@@ -28,9 +29,10 @@ use crate::{
     metrics::Metrics,
     plugin::{Catalog, Halt, Plugins, Registry, RegistryOptions, WasmHostFactory},
     store::{
-        Observed, Store,
+        Observed, Store, StoreError,
         wal::{self, Wal, WalOptions},
     },
+    traces::Traces,
 };
 
 /// How long a start waits for plugins that were never compiled here before jobs run.
@@ -69,11 +71,12 @@ fn raise_open_files() {
 async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Result<ExitCode> {
     // From here on a signal asks for a stop instead of ending the process.
     let mut signals = StopSignals::listen().context("cannot listen for signals")?;
+    let export = traces::export(config)?;
     let Opened {
         metrics,
         wal,
         store,
-    } = open_store(config)?;
+    } = open_store(config, export.traces())?;
     let http = http::bind(config).await?;
     let Some(registry) = start_registry(config, &mut signals).await? else {
         store.close().await.context("cannot close the store")?;
@@ -127,13 +130,20 @@ async fn run(config: &Config, read: ReadSettings, level: LogLevel) -> anyhow::Re
     if let Some(http) = http {
         http.stop().await?;
     }
-    let closed = store.close().await;
+    let closed = close(&*store, export).await;
     if let Some(cause) = broken {
         anyhow::bail!(cause);
     }
     closed.context("cannot close the store")?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Let the store go, and tell the last spans.
+async fn close(store: &dyn Store, export: traces::Export) -> Result<(), StoreError> {
+    let closed = store.close().await;
+    export.stop().await;
+    closed
 }
 
 /// A second signal, while the runner stops.
@@ -219,7 +229,7 @@ struct Opened {
     store: Arc<dyn Store>,
 }
 
-fn open_store(config: &Config) -> anyhow::Result<Opened> {
+fn open_store(config: &Config, traces: Traces) -> anyhow::Result<Opened> {
     let metrics = Arc::new(Metrics::default());
     label_queues(&metrics, config);
     let options = WalOptions {
@@ -231,7 +241,7 @@ fn open_store(config: &Config) -> anyhow::Result<Opened> {
         format!("cannot open the data directory {data}")
     })?;
     let clock = Arc::new(SystemClock::default());
-    let store = Arc::new(Observed::new(wal.clone(), metrics.clone(), clock));
+    let store = Arc::new(Observed::new(wal.clone(), metrics.clone(), traces, clock));
     Ok(Opened {
         metrics,
         wal,

@@ -8,7 +8,7 @@ use sandhog_model::JobId;
 use super::{
     batch::BatchCommand, cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs,
     job::JobCommand, limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand,
-    remote::RemoteArgs, session::Format, unique::UniqueCommand,
+    remote::RemoteArgs, session::Format, top::TopArgs, unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -91,6 +91,8 @@ pub(super) enum Verb {
     Worker(WorkerCommand),
     /// Everything at a glance
     Stats,
+    /// Watch queues, what runs, workers and failures; `?` shows the keys
+    Top(TopArgs),
     /// Look into the log
     #[command(subcommand)]
     Log(LogCommand),

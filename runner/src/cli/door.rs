@@ -57,6 +57,43 @@ pub(super) enum Door {
     Directory(Box<(Ctx, Runtime)>),
 }
 
+/// Where a runner is, for someone who asks it again and again, whether it is there or not.
+#[derive(Clone)]
+pub(super) enum Link {
+    /// The one of this data directory.
+    Here(PathBuf),
+    /// One that is reached over HTTP, with certificate authorities beside those of the system.
+    Far(Remote, Option<PathBuf>),
+}
+
+impl Link {
+    /// For a person.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Here(data) => data.display().to_string(),
+            Self::Far(remote, _) => remote.place(),
+        }
+    }
+
+    /// `tell` hears what is worth a thought.
+    pub(super) fn open(&self, tell: &mut dyn FnMut(&str)) -> Outcome<Door> {
+        match self {
+            Self::Here(data) => match Client::connect(data) {
+                Ok(client) => Ok(Door::Runner(client)),
+                Err(ConnectError::Nobody { .. }) => {
+                    let data = data.clone();
+                    Err(Fault::new(Exit::NoRunner, NoRunner { data }))
+                }
+                Err(error) => Err(Fault::new(Exit::NoRunner, error)),
+            },
+            Self::Far(remote, ca_file) => {
+                let client = remote.connect(ca_file.as_ref(), tell)?;
+                Ok(Door::Far(Box::new(client)))
+            }
+        }
+    }
+}
+
 impl Door {
     /// Waits for a holder that does not listen, up to the rooms' patience; `tell` hears of it.
     pub(super) fn open(
@@ -98,8 +135,7 @@ impl Door {
         config: &Config,
         tell: &mut dyn FnMut(&str),
     ) -> Outcome<Self> {
-        let client = remote.connect(config.ca_file.as_ref(), tell)?;
-        Ok(Self::Far(Box::new(client)))
+        Link::Far(remote.clone(), config.ca_file.clone()).open(tell)
     }
 
     /// Nobody listens: the directory itself, if that is enough and free.

@@ -24,6 +24,7 @@ mod session;
 mod settings;
 mod stats;
 mod text;
+mod top;
 mod unique;
 mod when;
 mod who;
@@ -225,6 +226,7 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Plugin(command) => plugin::run(session, command),
         Verb::Worker(command) => worker::run(session, command),
         Verb::Stats => stats::run(session),
+        Verb::Top(args) => top::run(session, &args),
         Verb::Log(command) => log::run(session, command),
         Verb::Config(command) => settings::run(session, command),
     }

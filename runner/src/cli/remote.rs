@@ -71,6 +71,11 @@ impl Remote {
         Ok(Some(Self { url, token }))
     }
 
+    /// Where it is, for a person.
+    pub(super) fn place(&self) -> String {
+        self.url.to_string()
+    }
+
     /// Find the runner. `tell` hears what is worth a thought.
     pub(super) fn connect(
         &self,

@@ -9,7 +9,7 @@ use sandhog_model::UnixMs;
 use serde_json::Value;
 
 use super::{
-    door::{Door, Need},
+    door::{Door, Link, Need},
     exit::Outcome,
     remote::Remote,
     rooms::Rooms,
@@ -100,9 +100,22 @@ impl<'a, 'io> Session<'a, 'io> {
         self.door(Need::Jobs)?.call(request)
     }
 
+    /// Where the runner is, for someone who keeps asking.
+    pub(super) fn link(&self) -> Link {
+        match &self.remote {
+            Some(remote) => Link::Far(remote.clone(), self.config.ca_file.clone()),
+            None => Link::Here(self.config.runner.data.clone()),
+        }
+    }
+
     /// Let the directory go, if it was opened.
     pub(super) fn close(&mut self) -> Outcome<()> {
         self.door.take().map_or(Ok(()), Door::close)
+    }
+
+    /// Whether a person looks at the answer.
+    pub(super) fn is_terminal(&self) -> bool {
+        self.io.out_is_terminal
     }
 
     pub(super) fn is_json(&self) -> bool {

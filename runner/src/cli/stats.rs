@@ -21,7 +21,7 @@ pub(super) fn run(session: &mut Session<'_, '_>) -> Outcome<Exit> {
     Ok(Exit::Done)
 }
 
-fn shown(stats: &Stats) -> String {
+pub(super) fn shown(stats: &Stats) -> String {
     let store = &stats.store;
     let mut fields = vec![("version", stats.version.clone())];
     match &stats.runner {

@@ -9,6 +9,7 @@ use super::{
     http::HTTP,
     queue::ORDER,
     reload::Reload,
+    traces::TRACES,
     value::{Form, Setting, Value},
 };
 
@@ -290,6 +291,7 @@ pub(super) const TABLES: &[Table] = &[
         keys: CAPABILITY_KEYS,
     },
     HTTP,
+    TRACES,
     Table {
         name: "log",
         says: "The runner's own log, on standard error.",

@@ -15,6 +15,7 @@ mod page;
 mod queue;
 mod read;
 mod reload;
+mod traces;
 mod value;
 mod written;
 
@@ -33,6 +34,7 @@ pub use origin::{Origins, in_force};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};
 pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
+pub use traces::TraceSettings;
 
 /// Every setting, checked.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,6 +71,8 @@ pub struct Config {
     pub secrets: BTreeMap<String, SecretSettings>,
     /// `[http]`.
     pub http: HttpSettings,
+    /// `[traces]`.
+    pub traces: TraceSettings,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -279,6 +283,7 @@ impl Default for Config {
             plugin: BTreeMap::new(),
             secrets: BTreeMap::new(),
             http: HttpSettings::default(),
+            traces: TraceSettings::default(),
             log: LogSettings {
                 format: LogFormat::Text,
                 level: "info".into(),

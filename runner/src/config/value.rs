@@ -65,6 +65,8 @@ pub(super) enum Form {
     Zone,
     /// An address to listen on, or none.
     Listen,
+    /// Where a server is.
+    Url,
     Backoff,
     Rate,
     Pairs,
@@ -109,6 +111,7 @@ impl Form {
             Self::Listen => {
                 "an address with its port in quotes, such as \"127.0.0.1:7263\", or \"off\"".into()
             }
+            Self::Url => "an address in quotes, such as \"https://collector.example.com\"".into(),
             Self::Backoff => format!("a backoff in quotes, such as \"{}\"", Backoff::Polynomial),
             Self::Rate => {
                 "a rate in quotes, such as \"100/1m\" or \"100/1m burst 10\"; 1 to 1000000 in 1 ms to 31 days".into()
@@ -155,6 +158,10 @@ impl Form {
             Self::Listen => text
                 .parse::<Listen>()
                 .map(|listen| Value::Word(listen.to_string())),
+            Self::Url if is_url(text) => Ok(Value::Word(text.into())),
+            Self::Url => Err(format!(
+                "is {text:?}, no address that begins with http:// or https://"
+            )),
             Self::Backoff => text
                 .parse()
                 .map(Value::Backoff)
@@ -193,6 +200,7 @@ impl Form {
             | Self::Cron
             | Self::Zone
             | Self::Listen
+            | Self::Url
             | Self::Backoff
             | Self::Rate
             | Self::Pairs
@@ -212,6 +220,13 @@ fn within<T: PartialOrd + Copy>(
         return Err(format!("is {}, out of range", show(value)));
     }
     Ok(value)
+}
+
+/// Whether a text says where a server is, without a query.
+fn is_url(text: &str) -> bool {
+    text.parse::<http::Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.query().is_none()
+    })
 }
 
 /// Whether a text can name a kind or a queue.

@@ -1,5 +1,8 @@
 //! A store that is watched: what goes in and out of it is counted, and nothing else changes.
 
+mod names;
+mod spans;
+
 use std::{
     collections::HashMap,
     future::Future,
@@ -10,7 +13,7 @@ use std::{
 
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Hold, Job, JobId, Letter, Outcome, QueueRules, Rejected,
-    Settlement, State, Token, UnixMs, Waiting,
+    Settlement, State, Token, UnixMs,
     batch::BatchWish,
     cron::{CronChange, CronWish},
 };
@@ -20,30 +23,40 @@ use super::{
     Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
     DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
     LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
-    Store, StoreError, StoreStats, UniqueRow,
+    Store, StoreStats, UniqueRow,
 };
 use crate::{
     clock::Clock,
     metrics::{JobMetrics, Metrics, One, Span},
+    traces::{self, Traces},
 };
+use names::{failed, outcome, reason};
+use spans::Leased;
 
 /// See the module.
 pub struct Observed {
     inner: Arc<dyn Store>,
     counted: Arc<Metrics>,
     clock: Arc<dyn Clock>,
-    /// The kind of each job that this process leased and has not reported on.
-    leased: Mutex<HashMap<JobId, String>>,
+    traces: Traces,
+    /// The jobs that this process leased and has not reported on.
+    leased: Mutex<HashMap<JobId, Leased>>,
 }
 
 impl Observed {
     /// Watch a store.
     #[must_use]
-    pub fn new(inner: Arc<dyn Store>, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        inner: Arc<dyn Store>,
+        metrics: Arc<Metrics>,
+        traces: Traces,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let leased = Mutex::default();
         Self {
             inner,
             counted: metrics,
+            traces,
             clock,
             leased,
         }
@@ -74,30 +87,32 @@ impl Observed {
                 latency.observe(waited.as_secs_f64());
                 self.note(|span| span.latency.took(waited));
             }
-            leased.insert(one.job.id, one.job.kind.clone());
+            leased.insert(one.job.id, Leased::of(&one.job));
         }
     }
 
     /// What the reports say, and whose they are.
-    fn reported(&self, reports: &[Settlement]) {
+    fn reported(&self, reports: &mut [Settlement]) {
         let jobs = self.metrics();
         let mut leased = self.leased.lock().unwrap_or_else(PoisonError::into_inner);
         for report in reports {
-            let kind = leased.remove(&report.id).unwrap_or_default();
-            jobs.outcomes.get_or_create(&outcome(&report.outcome)).inc();
+            let known = leased.remove(&report.id).unwrap_or_default();
+            let ended = outcome(&report.outcome);
+            jobs.outcomes.get_or_create(&One::outcome(ended)).inc();
+            spans::process(&self.traces, &known, report, ended);
             let attempt = &report.attempt;
             if let Some(failure) = &attempt.failure {
                 let name = failure.kind.name();
                 jobs.failures
                     .get_or_create(&One::failure(name.into()))
                     .inc();
-                let kind = jobs.kinds.value(&kind);
+                let kind = jobs.kinds.value(&known.kind);
                 self.note(|span| span.failed(kind, name));
             }
             if matches!(report.outcome, Outcome::NotRun(_)) {
                 continue;
             }
-            let kind = jobs.kinds.kind(&kind);
+            let kind = jobs.kinds.kind(&known.kind);
             jobs.attempts.get_or_create(&kind).inc();
             let took = Duration::from_micros(attempt.duration_us);
             self.note(|span| span.duration.took(took));
@@ -123,56 +138,20 @@ impl Observed {
     }
 }
 
-fn outcome(outcome: &Outcome) -> One {
-    One::outcome(match outcome {
-        Outcome::Completed(_) => "completed",
-        Outcome::Failed { .. } => "failed",
-        Outcome::Permanent(_) => "permanent",
-        Outcome::Snoozed { .. } => "snoozed",
-        Outcome::Discarded { .. } => "discarded",
-        Outcome::NotRun(Waiting::PluginMissing) => "put-back-plugin-missing",
-        Outcome::NotRun(Waiting::PluginInvalid) => "put-back-plugin-invalid",
-        Outcome::NotRun(Waiting::PoolFull) => "put-back-pool-full",
-        Outcome::NotRun(Waiting::Shutdown) => "put-back-shutdown",
-    })
-}
-
-fn reason(rejected: &Rejected) -> One {
-    One::reason(match rejected {
-        Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => "not-found",
-        Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => "batch-closed",
-        Rejected::IdTaken(_) => "id-taken",
-        Rejected::Fenced { .. } => "fenced",
-        Rejected::WrongState { .. } => "wrong-state",
-        Rejected::SlotDone { .. } => "slot-done",
-        Rejected::Duplicate { is_kept: true, .. } => "kept-existing",
-        Rejected::Duplicate { is_kept: false, .. } => "duplicate",
-        Rejected::QueueFull { .. } => "queue-full",
-        Rejected::QueueDraining { .. } => "queue-draining",
-        Rejected::Invalid(_) => "invalid",
-    })
-}
-
-fn failed(error: &StoreError) -> One {
-    One::reason(match error {
-        StoreError::Rejected(rejected) => return reason(rejected),
-        StoreError::Full { .. } => "disk-full",
-        StoreError::Busy { .. } => "busy",
-        StoreError::Closed => "stopping",
-        StoreError::Poisoned { .. } => "poisoned",
-        StoreError::Damaged { .. } => "damaged",
-    })
-}
-
 impl Store for Observed {
     fn mint(&self) -> JobId {
         self.inner.mint()
     }
 
-    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+    fn enqueue(&self, mut jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
         let queues: Vec<One> = jobs
             .iter()
             .map(|job| self.metrics().queues.queue(&job.queue))
+            .collect();
+        let now = self.clock.now().wall;
+        let spans: Vec<Option<traces::Span>> = jobs
+            .iter_mut()
+            .map(|job| spans::send(&self.traces, job, now))
             .collect();
         let asked = self.inner.enqueue(jobs);
         Box::pin(async move {
@@ -182,16 +161,29 @@ impl Store for Observed {
                 Ok(answers) => {
                     let taken = answers.iter().filter(|answer| answer.is_ok()).count();
                     self.note(|span| span.enqueued += taken as u64);
-                    for (answer, queue) in answers.iter().zip(&queues) {
+                    for ((answer, queue), span) in answers.iter().zip(&queues).zip(spans) {
                         match answer {
                             Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
-                            Err(why) => metrics.refused.get_or_create(&reason(why)).inc(),
+                            Err(why) => {
+                                let reason = One::reason(reason(why));
+                                metrics.refused.get_or_create(&reason).inc()
+                            }
                         };
+                        let kept = |why: &&Rejected| {
+                            matches!(why, Rejected::Duplicate { is_kept: true, .. })
+                        };
+                        let refused = answer.as_ref().err().filter(|why| !kept(why));
+                        let refused = refused.map(|why| (reason(why), why.to_string()));
+                        spans::sent(span, refused, self.clock.now().wall);
                     }
                 }
                 Err(error) => {
-                    let refused = metrics.refused.get_or_create(&failed(error));
+                    let refused = metrics.refused.get_or_create(&One::reason(failed(error)));
                     refused.inc_by(queues.len() as u64);
+                    for span in spans {
+                        let refused = Some((failed(error), error.to_string()));
+                        spans::sent(span, refused, self.clock.now().wall);
+                    }
                 }
             }
             answers
@@ -207,8 +199,8 @@ impl Store for Observed {
         self.inner.checkpoint(id, token, bytes)
     }
 
-    fn settle(&self, reports: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>> {
-        self.reported(&reports);
+    fn settle(&self, mut reports: Vec<Settlement>) -> Answer<'_, Vec<Result<State, Rejected>>> {
+        self.reported(&mut reports);
         let asked = self.inner.settle(reports);
         then(asked, |states| self.settled(states))
     }

@@ -90,6 +90,7 @@ fn weighed(request: &Request) -> (Role, Option<(&'static str, String)>) {
         | Request::Plugins
         | Request::Plugin { .. }
         | Request::Workers
+        | Request::Metrics
         | Request::Settings
         | Request::Stats => return (Viewer, None),
         // Nothing is changed.

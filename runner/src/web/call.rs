@@ -18,6 +18,7 @@ use super::{
 use crate::{
     json::{sound, when},
     store::PageRequest,
+    traces,
 };
 
 /// Rows of a page that says no number.
@@ -32,6 +33,8 @@ pub(super) struct Call {
     /// The body, as it came.
     pub(super) body: Bytes,
     pub(super) idempotency_key: Option<String>,
+    /// The trace that it is part of.
+    pub(super) traceparent: Option<String>,
     pub(super) headers: HeaderMap,
     /// The path that a proxy serves the runner under.
     pub(super) prefix: String,
@@ -57,6 +60,7 @@ impl Call {
             given: Vec::new(),
             body: Bytes::new(),
             idempotency_key: None,
+            traceparent: traceparent(headers),
             prefix: prefix(headers),
             is_logged_in: false,
             is_secure: headers
@@ -150,6 +154,12 @@ impl Call {
         let caller = &self.asking.caller;
         format!("{} ({} over HTTP)", caller.name, caller.role)
     }
+}
+
+/// What is no context is passed over, as the standard wants it.
+fn traceparent(headers: &HeaderMap) -> Option<String> {
+    let text = headers.get(traces::HEADER)?.to_str().ok()?;
+    traces::is_context(text).then(|| text.to_owned())
 }
 
 /// The path that a proxy says it serves the runner under, when it can be one.

@@ -94,11 +94,19 @@ impl Url {
         !self.tls && !is_here
     }
 
+    pub(super) const fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     fn bare_host(&self) -> &str {
         self.host.trim_matches(['[', ']'])
     }
 
-    fn authority(&self) -> String {
+    pub(super) fn authority(&self) -> String {
         match (self.tls, self.port) {
             (true, 443) | (false, 80) => self.host.clone(),
             (_, port) => format!("{}:{port}", self.host),
@@ -252,7 +260,7 @@ impl Client {
 }
 
 /// A connection that is ready for a request.
-async fn open(
+pub(super) async fn open(
     url: &Url,
     tls: Option<&Arc<ClientConfig>>,
 ) -> Result<SendRequest<Full<Bytes>>, ClientError> {

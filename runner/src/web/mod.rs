@@ -15,6 +15,7 @@ mod listen;
 mod openapi;
 mod pages;
 mod patient;
+mod post;
 mod problem;
 mod resources;
 mod route;
@@ -28,4 +29,5 @@ mod token;
 
 pub use client::{Client, ClientError, Url};
 pub use listen::{BindError, Options, Server};
+pub use post::Post;
 pub use token::{Guard, Role, TokenError, Tokens, check as check_token, read_token};

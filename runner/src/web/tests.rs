@@ -71,6 +71,7 @@ impl Desk {
                 body => body.to_string().into(),
             },
             idempotency_key: None,
+            traceparent: None,
             headers: http::HeaderMap::new(),
             prefix: String::new(),
             is_logged_in: false,

@@ -12,6 +12,7 @@ mod ledger;
 mod picture;
 mod receiver;
 mod runner;
+mod terminal;
 pub mod wait;
 mod when;
 
@@ -23,6 +24,7 @@ pub use ledger::Ledger;
 pub use picture::size_of_png;
 pub use receiver::{Received, Receiver};
 pub use runner::Runner;
+pub use terminal::Terminal;
 pub use when::millis;
 
 /// Whether the long rounds are asked for (`cargo xtask test --long`).

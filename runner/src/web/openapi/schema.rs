@@ -96,14 +96,12 @@ pub(super) fn any(says: &str) -> Value {
 
 /// The same, or null.
 pub(super) fn or_null(mut schema: Value) -> Value {
-    if schema.get("$ref").is_some() {
+    // Programs that make types of schemas make one of words that have a place of their own.
+    if schema.get("$ref").is_some() || schema.get("enum").is_some() {
         return json!({ "anyOf": [schema, { "type": "null" }] });
     }
     if let Some(of) = schema["type"].as_str().map(str::to_owned) {
         schema["type"] = json!([of, "null"]);
-    }
-    if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
-        words.push(Value::Null);
     }
     schema
 }

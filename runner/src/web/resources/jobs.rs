@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use sandhog_model::{JobId, NewJob, State};
+use sandhog_model::{JobId, NewJob, State, limits};
 use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
@@ -12,6 +12,7 @@ use crate::{
     engine::CRON_HEADER,
     json::{new_job, shapes},
     store::{JobFilter, JobView},
+    traces,
     web::{
         answer::{Answer, Outcome},
         call::Call,
@@ -116,6 +117,7 @@ pub(super) const ROUTES: &[Route] = &[
 
 async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
     let mut job = read(&site, call.sound_body()?, "", &NewJob::default())?;
+    carry(&call, &mut job);
     if let Some(key) = &call.idempotency_key {
         if job
             .idempotency_key
@@ -158,7 +160,10 @@ pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Out
             "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
         )));
     }
-    let jobs = all_right(site, &many.jobs, pattern)?;
+    let mut jobs = all_right(site, &many.jobs, pattern)?;
+    for job in &mut jobs {
+        carry(call, job);
+    }
     let answers = ask!(site, call, Request::Enqueue { jobs }, Enqueued);
     let told = |answer: &Result<Enqueued, ApiError>| match answer {
         Ok(job) => shapes::enqueued(job),
@@ -202,6 +207,17 @@ fn read(site: &Site, text: &str, place: &str, pattern: &NewJob) -> Result<NewJob
     let now = site.ctx.clock.now().wall;
     new_job::parse(text, pattern, now)
         .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
+}
+
+/// Have a job carry the trace of its request, unless it says one itself.
+fn carry(call: &Call, job: &mut NewJob) {
+    let says = job.headers.iter().any(|(key, _)| key == traces::HEADER);
+    // A job may have so many headers, and what it says itself comes first.
+    let has_room = !says && job.headers.len() < limits::HEADERS;
+    if let Some(context) = call.traceparent.as_ref().filter(|_| has_room) {
+        let header = (traces::HEADER.to_owned(), context.clone());
+        job.headers.push(header);
+    }
 }
 
 pub(super) fn nothing() -> Problem {

@@ -36,6 +36,7 @@ pub(super) fn all() -> Named {
     let released = without(released, &["released", "error"]);
     vec![
         ("NewJob", new_job()),
+        ("NextJob", next_job()),
         ("NewJobs", closed(&["jobs"], [("jobs", many)])),
         ("Enqueued", enqueued()),
         ("EnqueuedJobs", object([("jobs", list(each(enqueued())))])),
@@ -100,15 +101,34 @@ fn new_job() -> Value {
     let mut fields = what();
     fields.extend(when());
     fields.extend(terms());
+    of_which_one(fields)
+}
+
+/// A job that follows another one: what is a time counts from the end of that.
+fn next_job() -> Value {
+    let mut fields = what();
+    fields.extend(when());
+    fields.extend(found_by());
+    fields.retain(|(name, _)| !matches!(*name, "at" | "expires_at"));
+    of_which_one(fields)
+}
+
+/// A job of these fields, without two that say the same.
+fn of_which_one(fields: Fields) -> Value {
+    let rivals = [
+        ["payload", "payload_text"],
+        ["payload", "payload_base64"],
+        ["payload_text", "payload_base64"],
+        ["in", "at"],
+        ["expires_in", "expires_at"],
+    ];
+    let is_there = |wanted: &str| fields.iter().any(|(name, _)| *name == wanted);
+    let rivals = rivals
+        .iter()
+        .filter(|two| two.iter().all(|name| is_there(name)));
+    let rivals: Vec<Value> = rivals.map(|two| json!({ "required": two })).collect();
     let mut schema = closed(&["kind"], fields);
-    // Of these one is enough.
-    schema["not"] = json!({ "anyOf": [
-        { "required": ["payload", "payload_text"] },
-        { "required": ["payload", "payload_base64"] },
-        { "required": ["payload_text", "payload_base64"] },
-        { "required": ["in", "at"] },
-        { "required": ["expires_in", "expires_at"] },
-    ] });
+    schema["not"] = json!({ "anyOf": rivals });
     schema
 }
 
@@ -156,12 +176,11 @@ fn what() -> Fields {
 
 /// Where and when.
 fn when() -> Fields {
-    let backoffs = [
-        "polynomial",
-        "fixed 1s",
-        "linear 10s max 1h",
-        "exponential 1s factor 2 max 1h",
-    ];
+    let backoff = json!({
+        "type": "string",
+        "pattern": "^(polynomial|fixed [1-9][0-9]{0,3}(ms|s|m)|linear [1-9][0-9]{0,3}(ms|s)( max [1-9]h)?|exponential [1-9][0-9]{0,3}(ms|s)( factor [2-9])?( max [1-9]h)?)$",
+        "description": "The wait between attempts, such as `exponential 1s factor 2 max 1h`.",
+    });
     vec![
         ("queue", kind_or_queue("Its queue.")),
         (
@@ -178,13 +197,7 @@ fn when() -> Fields {
             instant("Not to be run before this instant, in place of `in`."),
         ),
         ("max_attempts", range(1, 1_000, "Attempts in all.")),
-        (
-            "backoff",
-            one_of(
-                &backoffs,
-                "The wait between attempts: one of these, or the same with other times.",
-            ),
-        ),
+        ("backoff", backoff),
         (
             "attempt_timeout",
             json!({
@@ -203,12 +216,9 @@ fn when() -> Fields {
     ]
 }
 
-/// What it is found by, and what it must not be twice.
-fn terms() -> Fields {
+/// What it is found by.
+fn found_by() -> Fields {
     let word = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$";
-    let mut batch = Form::Id.schema();
-    batch["description"] = "The batch it belongs to, as long as that is open.".into();
-    let then = json!({ "anyOf": [Form::Name.schema(), closed(&["kind"], [("kind", kind_or_queue("Its kind."))])] });
     vec![
         (
             "group",
@@ -224,6 +234,16 @@ fn terms() -> Fields {
                 "description": "Words to find it by.",
             }),
         ),
+    ]
+}
+
+/// The same, what follows it, and what it must not be twice.
+fn terms() -> Fields {
+    let mut batch = Form::Id.schema();
+    batch["description"] = "The batch it belongs to, as long as that is open.".into();
+    let then = json!({ "anyOf": [Form::Name.schema(), name("NextJob")] });
+    let mut fields = found_by();
+    fields.extend([
         (
             "then",
             json!({
@@ -246,7 +266,8 @@ fn terms() -> Fields {
             }),
         ),
         ("batch", batch),
-    ]
+    ]);
+    fields
 }
 
 /// Jobs, and one of the two.

@@ -154,10 +154,11 @@ fn new_schedule() -> Value {
             ("kind", kind_or_queue("The kind of its jobs.")),
             (
                 "zone",
-                or_null(one_of(
-                    &["UTC", "Europe/Paris", "America/New_York"],
-                    "The zone whose clocks count: one of the IANA database.",
-                )),
+                or_null(json!({
+                    "type": "string", "pattern": "^[A-Za-z][A-Za-z0-9_+-]{0,30}(/[A-Za-z0-9_+-]{1,30}){0,2}$",
+                    "examples": ["UTC", "Europe/Paris", "America/New_York"],
+                    "description": "The zone whose clocks count: one of the IANA database.",
+                })),
             ),
             ("queue", or_null(kind_or_queue("Their queue."))),
             (
