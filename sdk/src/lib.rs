@@ -74,8 +74,10 @@
 //!     assert_eq!(error.verdict(), Verdict::Retryable);
 //!     assert!(ctx.enqueued().is_empty());
 //! }
-//! # an_order_is_charged_once();
-//! # a_bank_that_is_busy_is_asked_again();
+//! # fn main() {
+//! #     an_order_is_charged_once();
+//! #     a_bank_that_is_busy_is_asked_again();
+//! # }
 //! ```
 //!
 //! `sandhog plugin new NAME` makes such a crate, `sandhog plugin build` the component, `sandhog plugin test` tries

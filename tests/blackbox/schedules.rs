@@ -87,6 +87,13 @@ fn a_job_of_a_schedule_runs_and_says_which_slot_it_is_of() {
     );
 }
 
+/// The jobs of a schedule.
+fn jobs_of(home: &Home, name: &str) -> Vec<Value> {
+    let words = ["job", "ls", "--cron", name, "-o", "json"];
+    let rows = home.run(&words).exits(0).json();
+    rows.as_array().expect("rows").clone()
+}
+
 #[test]
 fn what_is_said_of_a_schedule_lasts_over_a_restart() {
     let home = Home::with(SANDHOG, &["misbehave"]);
@@ -123,6 +130,12 @@ fn what_is_said_of_a_schedule_lasts_over_a_restart() {
         (&"Europe/Paris".into(), &true.into())
     );
     let asked = home.run(&["cron", "trigger", "yearly"]).exits(0).text();
+    let of_it = jobs_of(&home, "yearly");
+    assert!(
+        of_it.iter().any(|row| row["id"] == asked.trim()),
+        "{of_it:?}"
+    );
+    assert_eq!(jobs_of(&home, "year"), Vec::<Value>::new());
     let _runner = home.start();
     let job = home.job_in(asked.trim(), "completed");
     assert_eq!(job["kind"], "echo");

@@ -30,7 +30,7 @@ fn enqueue(home: &Home) -> Vec<String> {
     ];
     let ids = home.run(&words).exits(0).rows();
     ids.iter()
-        .map(|id| id.as_str().expect("an id").to_owned())
+        .map(|row| row["id"].as_str().expect("an id").to_owned())
         .collect()
 }
 

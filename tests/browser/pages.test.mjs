@@ -20,6 +20,20 @@ after(async () => {
   await runner?.drop();
 });
 
+test("the picture of the tab is there, and may be shown", async () => {
+  const page = await open(chrome, runner);
+  await page.goto("/");
+  const icon = await page.getAttribute("link[rel=icon]", "href");
+  const width = await page.evaluate(async (icon) => {
+    const image = new Image();
+    image.src = icon;
+    await image.decode();
+    return image.naturalWidth;
+  }, icon);
+  assert.ok(width > 0);
+  assert.deepEqual(page.trouble, []);
+});
+
 for (const [where, viewport, schemes] of [["desk", undefined, ["light", "dark"]], ["phone", PHONE, ["light"]]]) {
   for (const scheme of schemes) {
     test(`every page reads well, ${scheme}, ${where}`, async () => {

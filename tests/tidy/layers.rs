@@ -15,7 +15,7 @@ struct Room {
 }
 
 const GROUND: &[&str] = &[
-    "clock", "entropy", "shutdown", "disk", "metrics", "identity", "traces",
+    "clock", "entropy", "shutdown", "disk", "metrics", "traces", "identity",
 ];
 const NO_GUESTS: &[&str] = &["wasmtime", "wasmtime_wasi"];
 const NO_OUTSIDE: &[&str] = &[
@@ -38,8 +38,8 @@ const ROOMS: [Room; 16] = [
     ground("shutdown"),
     ground("disk"),
     ground("metrics"),
-    ground("identity"),
     ground("traces"),
+    ground("identity"),
     room("store", &[], NO_GUESTS),
     room("plugin", &[], &[]),
     room("engine", &["store", "plugin"], NO_OUTSIDE),

@@ -55,8 +55,17 @@ pub(crate) fn run(root: &Path, long: bool) -> Result<(), String> {
     process::run("node --test of tests/browser", &mut tests)
 }
 
+/// Ends well with a Node.js that Playwright runs on.
+const IS_NEW_ENOUGH: &str =
+    "process.exit(Number(process.versions.node.split('.')[0]) >= 20 ? 0 : 1)";
+
 /// Debian's chromium, and Playwright beside the suite in the version that its lock names.
 fn tools(root: &Path, out: &Path) -> Result<PathBuf, NotBuilt> {
+    let mut node = Command::new("node");
+    get(
+        "looking for Node.js 20 or later",
+        node.args(["-e", IS_NEW_ENOUGH]),
+    )?;
     let chromium = debian::chromium().map_err(NotBuilt::NotRun)?;
     let read = |name: &str| {
         let file = root.join(SUITE).join(name);

@@ -7,6 +7,7 @@ mod desk;
 mod ends;
 mod engine;
 mod list;
+mod papers;
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +30,7 @@ use self::{
     list::{fits, paged},
 };
 use crate::{
-    api::Ctx,
+    api::{Ctx, Reload},
     clock::SystemClock,
     engine::Running,
     plugin::PluginDesk,
@@ -71,7 +72,7 @@ impl Double {
             running: running.then(|| Arc::new(Engine) as Arc<dyn Running>),
             desk: running.then(|| Arc::new(desk::Shelf::default()) as Arc<dyn PluginDesk>),
             defaults: Arc::new(|_| KindDefaults::default()),
-            reload: None,
+            reload: running.then(|| Arc::new(papers::Papers) as Arc<dyn Reload>),
             metrics: None,
             crons: Arc::new(crons::book()),
             clock: Arc::new(SystemClock::default()),

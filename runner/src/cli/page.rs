@@ -82,6 +82,9 @@ served is being loaded; `unusable` with `cause, hint, earlier_served` in place o
 Alone (`plugin show|rollback|quarantine|release`): `name, status, file, served, of_file, held, problem, versions`, where `versions` are
 `{digest, size, sdk, taken_at, proven, quarantine}`, the latest first.
 
+`plugin check` adds `imports, asks, grants, missing, linked, verdict`: `missing` is what it asks for or imports and is not granted, `linked` what the runtime of its
+language imports whether it is used or not.
+
 `plugin test` gives `components` (`name, file, size`), `samples` (`name, kind, outcome, duration_us, differences`) and `passed`. `plugin run --watch` gives
 one value for each attempt.
 

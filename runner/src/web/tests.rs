@@ -147,12 +147,15 @@ fn answers_are_what_the_document_says() {
         "countDead",
         "listSchedules",
         "listPlugins",
+        "listWorkers",
+        "getStats",
+        "getHealth",
+        "getReady",
+        "getConfig",
     ] {
         let _ = desk.get(name, &[], "");
     }
-    for name in ["listWorkers", "getStats", "getHealth", "getReady"] {
-        let _ = desk.get(name, &[], "");
-    }
+    let _ = desk.ask("reloadConfig", &[], "", Value::Null).unwrap();
     for (name, body) in [
         ("pauseQueue", Value::Null),
         ("resumeQueue", json!({})),

@@ -1,7 +1,7 @@
 //! `export!`: the handlers of a crate as one component.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 use syn::parse::{ParseStream, Parser};
 use syn::spanned::Spanned;
 use syn::{Error, Expr, Ident, LitStr, Path, Token, token};
@@ -17,11 +17,13 @@ pub(crate) fn export(tokens: TokenStream) -> syn::Result<TokenStream> {
     let grants = grants.map_or_else(|| quote!(""), |grants| quote!(#grants));
     let mut entries = Vec::new();
     let mut checks = Vec::new();
+    let mut found = Vec::new();
     for (at, handler) in handlers.iter().enumerate() {
         // Each with the span of its own, so that what is wrong with it is told where it is named.
         let span = handler.span();
-        entries
-            .push(quote_spanned! {span=> <#handler as ::sandhog_sdk::__private::Handler>::ENTRY });
+        let name = format_ident!("handler_{at}");
+        found.push(find(&name, handler));
+        entries.push(quote!(#name::ENTRY));
         checks.push(quote_spanned! {span=>
             const _: () = ::sandhog_sdk::__private::assert_new(HANDLERS, #at);
         });
@@ -35,6 +37,7 @@ pub(crate) fn export(tokens: TokenStream) -> syn::Result<TokenStream> {
         enum #once {}
 
         const _: () = {
+            #(#found)*
             const HANDLERS: &[::sandhog_sdk::__private::Entry] = &[#(#entries),*];
             #(#checks)*
             #[allow(dead_code)]
@@ -42,6 +45,34 @@ pub(crate) fn export(tokens: TokenStream) -> syn::Result<TokenStream> {
             #guest
         };
     })
+}
+
+/// The type that the attribute puts beside a handler, as `found` in a module of this name. A function without the
+/// attribute has none: then the one of the glob takes its place, which is no handler and says so.
+fn find(module: &Ident, handler: &Path) -> TokenStream {
+    let span = handler.span();
+    let first = handler.segments.first();
+    let first = first.filter(|_| handler.leading_colon.is_none());
+    let from = first.and_then(|first| match handler.segments.len() {
+        // One module further down.
+        _ if first.ident == "super" => Some(quote!(super::)),
+        // A crate may have the same name, and is none.
+        1 => Some(quote!(self::)),
+        _ => None,
+    });
+    quote_spanned! {span=>
+        #[allow(unused_imports, non_camel_case_types, dead_code, clippy::wildcard_imports)]
+        mod #module {
+            use super::*;
+            use instead::*;
+            use #from #handler as found;
+            mod instead {
+                pub(super) struct found {}
+            }
+            pub(super) const ENTRY: ::sandhog_sdk::__private::Entry =
+                <found as ::sandhog_sdk::__private::Handler>::ENTRY;
+        }
+    }
 }
 
 /// What the host calls.
@@ -153,7 +184,8 @@ mod tests {
     fn handlers_and_grants_are_taken() {
         let out = export(quote!(greet, pages::render,)).unwrap().to_string();
         assert!(
-            out.contains("< greet as") && out.contains("< pages :: render as"),
+            out.contains("use self :: greet as found")
+                && out.contains("use pages :: render as found"),
             "{out}"
         );
         assert!(out.contains("GRANTS : & str = \"\""), "{out}");

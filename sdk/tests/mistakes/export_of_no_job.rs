@@ -1,5 +1,5 @@
 //! An `export!` of a function without the attribute.
-//~ plain => expected type, found function `plain`
+//~ plain => name the function that carries `#[sandhog_sdk::job]`, or put the attribute on it
 
 fn plain() {}
 

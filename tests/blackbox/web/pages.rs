@@ -79,6 +79,7 @@ fn each_page_is_whole_and_loads_nothing_from_elsewhere() {
     for (path, media_type) in [
         ("/assets/style.css", "text/css"),
         ("/assets/live.js", "text/javascript"),
+        ("/assets/icon.svg", "image/svg+xml"),
     ] {
         assert!(
             http.get(path)

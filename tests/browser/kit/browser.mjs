@@ -64,6 +64,9 @@ export function faults() {
       found.push(`columns without a heading: ${name(table)}`);
     }
   }
+  for (const cell of all("td")) {
+    if (cell.scrollWidth > cell.clientWidth + 1) found.push(`runs over its cell: ${name(cell)}`);
+  }
   for (const image of all("svg[role=img]")) {
     if (!image.getAttribute("aria-label") && !image.getAttribute("aria-labelledby")) found.push(`a picture without words: ${name(image)}`);
   }

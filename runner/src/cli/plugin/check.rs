@@ -11,7 +11,7 @@ use crate::{
         session::Session,
         shapes, text,
     },
-    plugin::{Checked, Grants, Problem, grants_as_toml},
+    plugin::{Checked, Grants, Plugin, Problem, grants_as_toml},
 };
 
 /// An interface, what is said when it is imported in vain, and whether it is granted.
@@ -55,20 +55,41 @@ pub(super) fn run(session: &mut Session<'_, '_>, files: &[PathBuf]) -> Outcome<E
     })
 }
 
+/// SDKs of languages whose runtime is linked with all of the contract: an import says nothing of what is used.
+const LINK_ALL: [&str; 2] = ["sandhog-python ", "sandhog-js "];
+
+fn links_all(plugin: &Plugin) -> bool {
+    LINK_ALL.iter().any(|sdk| plugin.sdk.starts_with(sdk))
+}
+
+/// The interfaces that it imports and that are of no use to it, with what is said of them.
+fn idle(checked: &Checked) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let idle = NEED_GRANTS.iter().filter(|(interface, _, granted)| {
+        let mut imported = checked
+            .imports
+            .iter()
+            .filter_map(|name| name.split('@').next());
+        imported.any(|name| name == *interface) && !granted(&checked.plugin.grants)
+    });
+    idle.map(|(interface, why, _)| (*interface, *why))
+}
+
 /// What it wishes for and does not get, and what it imports for nothing.
 fn missing(checked: &Checked) -> Vec<String> {
     let plugin = &checked.plugin;
     let asked = plugin.asks.as_deref();
     let mut missing = asked.map_or_else(Vec::new, |asked| plugin.grants.unmet(asked));
     missing.extend(plugin.grants.cuts.iter().cloned());
-    for (interface, why, granted) in NEED_GRANTS {
-        let imports = checked.imports.iter();
-        let imported = imports.filter_map(|name| name.split('@').next());
-        if imported.clone().any(|name| name == interface) && !granted(&plugin.grants) {
-            missing.push(format!("{interface}: {why}"));
-        }
+    if !links_all(plugin) {
+        missing.extend(idle(checked).map(|(interface, why)| format!("{interface}: {why}")));
     }
     missing
+}
+
+/// What its runtime links in whether the handler uses it or not, and nothing grants.
+fn linked(checked: &Checked) -> Vec<&'static str> {
+    let linked = idle(checked).map(|(interface, _)| interface);
+    linked.filter(|_| links_all(&checked.plugin)).collect()
 }
 
 fn verdict(missing: &[String]) -> &'static str {
@@ -85,6 +106,7 @@ fn shape(checked: &Checked) -> Value {
     shape["asks"] = json!(checked.plugin.asks.as_deref().map(grants_as_toml));
     shape["grants"] = grants_as_toml(&checked.plugin.grants).into();
     shape["missing"] = json!(missing);
+    shape["linked"] = json!(linked(checked));
     shape["verdict"] = verdict(&missing).into();
     shape
 }
@@ -124,6 +146,14 @@ fn shown(found: &Result<Checked, Problem>) -> String {
     let missing = missing(checked);
     if !missing.is_empty() {
         part(&mut shown, "is not granted", &missing);
+    }
+    let linked = linked(checked);
+    if !linked.is_empty() {
+        let _ = writeln!(
+            shown,
+            "links, as every component of its language, used or not: {}; a handler that uses one asks for a grant",
+            linked.join(", ")
+        );
     }
     let _ = writeln!(shown, "verdict: {}", verdict(&missing));
     shown

@@ -143,6 +143,27 @@ fn a_check_shows_imports_wishes_and_grants() {
 }
 
 #[test]
+fn what_a_runtime_links_whether_it_is_used_or_not_is_no_problem() {
+    let desk = Desk::new();
+    let component = desk.file("python.wasm", "");
+    let checked = desk.run(&["plugin", "check", &component]);
+    let out = &checked.ends(0).out;
+    let says = "links, as every component of its language, used or not: sandhog:job/enqueue; a handler that uses one";
+    assert!(out.contains(says), "{out}");
+    assert!(!out.contains("no queue is granted"), "{out}");
+    // What it asks for in vain still is one.
+    assert!(
+        out.contains("is not granted:\n  GET to https://a.b\n"),
+        "{out}"
+    );
+    let checked = desk
+        .run(&["plugin", "check", &component, "-o", "json"])
+        .json();
+    assert_eq!(checked[0]["linked"][0], "sandhog:job/enqueue");
+    assert_eq!(checked[0]["missing"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn a_handler_is_made_once_and_only_a_handlers_folder_is_built() {
     let desk = Desk::new();
     desk.run(&["plugin", "new", "1a"]).ends(2);

@@ -12,6 +12,7 @@ use crate::web::{
 };
 
 const STYLE: &str = include_str!("assets/style.css");
+const ICON: &str = include_str!("assets/icon.svg");
 const LIVE: &str = include_str!("assets/live.js");
 
 pub(super) const ROUTES: &[Route] = &[
@@ -21,6 +22,14 @@ pub(super) const ROUTES: &[Route] = &[
         "How pages look.",
         Gives::Asset,
         run!(style),
+    )
+    .open(),
+    Route::get(
+        "/assets/icon.svg",
+        "icon",
+        "What a tab shows.",
+        Gives::Asset,
+        run!(icon),
     )
     .open(),
     Route::get(
@@ -37,6 +46,13 @@ async fn style(_: Arc<Site>, _: Call) -> Outcome {
     Ok(Answer::Bytes(
         "text/css; charset=utf-8",
         Bytes::from_static(STYLE.as_bytes()),
+    ))
+}
+
+async fn icon(_: Arc<Site>, _: Call) -> Outcome {
+    Ok(Answer::Bytes(
+        "image/svg+xml",
+        Bytes::from_static(ICON.as_bytes()),
     ))
 }
 

@@ -64,6 +64,7 @@ fn whole(
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) " · Sandhog" }
                 link rel="stylesheet" href={ (base) "/assets/style.css" };
+                link rel="icon" href={ (base) "/assets/icon.svg" };
                 script src={ (base) "/assets/live.js" } defer {}
             }
             body {

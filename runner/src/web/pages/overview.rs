@@ -53,7 +53,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
         }
         (states(&call, &stats))
         @if let Some(metrics) = &site.ctx.metrics { (past(&call, &metrics.history, site.ctx.clock.now().wall)) }
-        @if let Some(runner) = &stats.runner { (of_runner(runner)) }
+        @if let Some(runner) = &stats.runner { (of_runner(&call, runner)) }
         (of_store(&stats))
         h2 { "Failing, to be tried again" }
         @if failing.is_empty() { p.soft { "None." } } @else { (jobs::table(&call, &failing)) }
@@ -102,7 +102,7 @@ fn states(call: &Call, stats: &Stats) -> Markup {
     }
 }
 
-fn of_runner(runner: &RunnerStats) -> Markup {
+fn of_runner(call: &Call, runner: &RunnerStats) -> Markup {
     let slots: usize = runner.workers.iter().map(|worker| worker.slots).sum();
     let busy: usize = runner
         .workers
@@ -116,9 +116,9 @@ fn of_runner(runner: &RunnerStats) -> Markup {
             dt { "Workers" } dd { (runner.workers.len()) " threads, " (runner.mode.name()) }
             dt { "Attempts" } dd { (busy) " of " (slots) " slots busy, " (ended) " ended since the start" }
             dt { "Memory held" } dd { (runner.memory.held >> 20) " of " (runner.memory.budget >> 20) " MiB" @if runner.memory.short { ", short" } }
-            dt { "Plugins" } dd { (runner.plugins) " served"
-                @if runner.held > 0 { ", " (runner.held) " held back" }
-                @if runner.problems > 0 { ", " (runner.problems) " files that cannot be used" } }
+            dt { "Plugins" } dd { a href={ (call.prefix) "/plugins" } { (runner.plugins) " served" }
+                @if runner.held > 0 { ", " b.dead { (runner.held) " held back" } }
+                @if runner.problems > 0 { ", " b.dead { (runner.problems) " files that cannot be used" } } }
         }
     }
 }

@@ -34,7 +34,13 @@ fn resident() -> u64 {
     pages.expect("a number") * 4096
 }
 
-/// The longest of a few pages of a filter, and how many rows all of its pages had.
+/// Time of the processor that this thread had: other work on the machine is not in it.
+fn busy() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// The longest of the pages of a filter, by the time of the processor, and the rows of all of them.
 fn walk(
     store: &DeadStore,
     filter: &DeadFilter,
@@ -43,9 +49,9 @@ fn walk(
     let (mut longest, mut walked) = (Duration::ZERO, Vec::new());
     let mut page = first_page(1000);
     loop {
-        let before = Instant::now();
+        let before = busy();
         let part = store.list(filter, &page).expect("a page");
-        longest = longest.max(before.elapsed());
+        longest = longest.max(busy().saturating_sub(before));
         walked.extend(part.rows.iter().filter_map(|row| job_of(row.name)));
         between();
         match part.next {
@@ -151,8 +157,8 @@ fn filters(count: usize) -> [(&'static str, DeadFilter, usize); 6] {
 
 /// Walk and count, and say how long it took.
 fn measured(store: &DeadStore, name: &str, filter: &DeadFilter, expected: usize) -> String {
-    // A build without optimisation, beside other work: the bound is for the worst of those.
-    let bound = Duration::from_millis(if cfg!(debug_assertions) { 4_000 } else { 200 });
+    // A build without optimisation takes longer, whatever the machine.
+    let bound = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 200 });
     let (longest, walked) = walk(store, filter, &mut || {});
     assert_eq!(walked.len(), expected, "{name}");
     assert!(longest < bound, "{name}: {longest:?}");
