@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, builder::NonEmptyStringValueParser};
 use sandhog_model::JobId;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
 2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
-5 the time of --wait is over";
+5 the time of --wait is over · 6 of many jobs some were refused";
 
 /// A durable job runner whose handlers are WebAssembly components.
 #[derive(Debug, Parser)]
@@ -117,6 +117,12 @@ pub(super) enum Verb {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// A filter that says something. An empty one fits everything, and comes from a script whose variable was never
+/// set.
+pub(super) fn said() -> NonEmptyStringValueParser {
+    NonEmptyStringValueParser::new()
 }
 
 /// Which part of a list.

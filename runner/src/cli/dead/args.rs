@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use clap::{Args, Subcommand};
 use sandhog_model::UnixMs;
 
-use super::super::{args::Paging, session::wall, when};
+use super::super::{
+    args::{Paging, said},
+    session::wall,
+    when,
+};
 use crate::{
     plugin::parse_size,
     store::{DeadFilter, LetterName},
 };
-
-/// A filter that says something. An empty one fits every letter, and comes from a script whose
-/// variable was never set.
-fn said() -> NonEmptyStringValueParser {
-    NonEmptyStringValueParser::new()
-}
 
 /// Which dead letters.
 #[derive(Debug, Args)]

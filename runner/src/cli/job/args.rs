@@ -2,16 +2,14 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, builder::NonEmptyStringValueParser};
+use clap::{Args, Subcommand};
 use sandhog_model::{JobId, State, UnixMs};
 
-use super::super::{args::Paging, when};
+use super::super::{
+    args::{Paging, said},
+    when,
+};
 use crate::{engine::CRON_HEADER, store::JobFilter};
-
-/// A filter that says something. An empty one comes from a script whose variable was never set.
-fn said() -> NonEmptyStringValueParser {
-    NonEmptyStringValueParser::new()
-}
 
 /// Which jobs of all.
 #[derive(Debug, Args)]
