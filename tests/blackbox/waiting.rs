@@ -76,7 +76,7 @@ fn a_job_and_its_queue_say_which_limit_holds_them_back() {
 
     completes(&home, &["--queue", "slow"]);
     let slow = echo(&["--queue", "slow"]);
-    let says = "as many of queue slow began as its `rate` 1/1h lets: the next one may at 20";
+    let says = "as many of queue slow began as its `rate` 1/1h lets";
     waits(&home, &slow, says);
     assert!(
         of_queue(&home, "slow").starts_with(says),

@@ -125,14 +125,17 @@ impl Reloader {
         crons.replace(schedules);
         label_queues(metrics, &config);
         level.set(&config.log.level);
-        if let Some((guard, tokens)) = tokens {
+        let changed = tokens.and_then(|(guard, tokens)| {
+            let changed = token_difference(&guard.now(), &tokens);
             guard.put(tokens);
-        }
+            changed
+        });
         registry.look();
         tell_strays(&config, &**store).await;
 
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = differences(&last, &config);
+        let mut found = differences(&last, &config);
+        found.extend(changed);
         *last = config;
         Ok(found)
     }
@@ -175,6 +178,17 @@ fn tokens(config: &Config, guard: &Guard) -> Result<Tokens, ReloadError> {
         return Err(ReloadError::Refused(why.to_owned()));
     }
     Ok(read)
+}
+
+/// What differs in the tokens: how many, for what they are is shown to nobody.
+fn token_difference(before: &Tokens, after: &Tokens) -> Option<Difference> {
+    let (new, gone) = (after.beyond(before), before.beyond(after));
+    (new + gone > 0).then(|| Difference {
+        key: "the tokens of http.token_file".to_owned(),
+        before: Some(before.len().to_string()),
+        after: Some(format!("{}, {new} of them new, {gone} gone", after.len())),
+        at_once: true,
+    })
 }
 
 impl api::Reload for Reloader {

@@ -208,7 +208,7 @@ pub(super) enum ConfigCommand {
         /// The file; when not given, the one that would be used
         file: Option<PathBuf>,
     },
-    /// Print the settings in force, as a file
+    /// Print the settings that a start here would use, as a file
     Show,
     /// Have the runner read its settings again, and say what differs
     Reload,

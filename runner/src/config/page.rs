@@ -56,7 +56,8 @@ Sandhog reads `sandhog.toml` from the current directory when it is there, or the
 `SANDHOG_CONFIG` names. After the file come the environment (`SANDHOG_DATA`, `SANDHOG_PLUGINS`, `SANDHOG_LISTEN`,
 `SANDHOG_HTTP_TOKEN_FILE`), then flags (`--data`, `--plugins`, `--listen`); the later wins. No key is required. An unknown key, a wrong type and a value out of its range
 are refused with file, line, key and what is allowed; `sandhog config check [FILE]` says so without starting
-anything, and `sandhog config show` prints the settings in force.
+anything, and `sandhog config show` prints what a start here would use; what a runner uses is on its
+dashboard under Settings and in `GET /api/v1/config`.
 
 Durations are written as `\"200ms\"`, `\"30s\"`, `\"1m 30s\"`, `\"2h\"`; sizes as `\"64KiB\"`, `\"128MiB\"`, `\"1 GiB\"`, or as a
 number of bytes.

@@ -9,7 +9,7 @@ use super::token::{Caller, Role};
 use crate::{
     api::{BatchRequest, CronAct, JobAct, Reply, Request, Response, WorkersAct},
     plugin::PluginAct,
-    store::{LetterRef, Steer},
+    store::{LetterBounds, LetterRef, Steer},
 };
 
 /// Ids named in a line.
@@ -113,9 +113,11 @@ fn weighed(request: &Request) -> (Role, Option<(&'static str, String)>) {
             let on = format!("{} letters, dry run {dry_run}", letters.len());
             (Admin, "import", on)
         }
-        Request::PurgeDead { bounds, dry_run } => {
-            (Admin, "purge", format!("{bounds:?}, dry run {dry_run}"))
-        }
+        Request::PurgeDead { bounds, dry_run } => (
+            Admin,
+            "purge",
+            format!("{}, dry run {dry_run}", purged(*bounds)),
+        ),
         Request::Batch(BatchRequest::Open(new)) => {
             (Operator, "open batch", new.name.clone().unwrap_or_default())
         }
@@ -214,6 +216,18 @@ fn each(answers: impl Iterator<Item = bool>) -> String {
         done += usize::from(is_done);
     }
     format!("{done} of {all} done")
+}
+
+/// Which letters go.
+fn purged(bounds: LetterBounds) -> String {
+    let told = [
+        bounds.keep_ms.map(|ms| format!("older than {ms} ms")),
+        bounds
+            .max_letters
+            .map(|most| format!("beyond {most} letters")),
+        bounds.max_bytes.map(|most| format!("beyond {most} bytes")),
+    ];
+    told.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn ids_of(ids: &[JobId]) -> String {

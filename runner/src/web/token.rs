@@ -123,12 +123,12 @@ impl fmt::Debug for Tokens {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The file cannot be read.
-    #[error("cannot read the tokens in {}: {source}", path.display())]
+    #[error("cannot read the tokens in {}: {cause}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: io::Error,
+        cause: io::Error,
     },
     /// Others may read or change it.
     #[error(
@@ -212,6 +212,22 @@ impl Tokens {
         Ok(())
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// How many of these are not among `others`, each with its name and role.
+    #[must_use]
+    pub fn beyond(&self, others: &Self) -> usize {
+        let is_there = |one: &&Known| {
+            let mut others = others.known.iter();
+            !others.any(|other| other.digest == one.digest && other.caller == one.caller)
+        };
+        self.known.iter().filter(is_there).count()
+    }
+
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -247,7 +263,13 @@ pub fn read_token(path: &Path) -> Result<String, TokenError> {
     let token = text.trim();
     check(token).map_err(|why| TokenError::Wrong {
         place: path.display().to_string(),
-        why,
+        why: match token.contains([':', '\n']) {
+            true => format!(
+                "{why}: this file holds one token alone, which of a line of the runner's file is what follows the \
+                 last colon"
+            ),
+            false => why,
+        },
     })?;
     Ok(token.to_owned())
 }
@@ -279,9 +301,9 @@ fn digest(token: &str) -> [u8; 32] {
 
 /// The text of a file that nobody else may read or change.
 fn private_text(path: &Path) -> Result<String, TokenError> {
-    let unreadable = |source| TokenError::Unreadable {
+    let unreadable = |cause| TokenError::Unreadable {
         path: path.to_owned(),
-        source,
+        cause,
     };
     let file = fs::File::open(path).map_err(unreadable)?;
     // Of the open file, not of the name, which may lead elsewhere by now.
@@ -370,5 +392,15 @@ mod tests {
         }
         let (_folder, path) = file(&format!("{TOKEN}\n"), 0o600);
         assert_eq!(read_token(&path).unwrap(), TOKEN);
+    }
+
+    #[test]
+    fn a_runners_file_is_told_from_the_file_of_one_token() {
+        let (_folder, path) = file(&format!("admin:boss:{TOKEN}\n"), 0o600);
+        let said = read_token(&path).unwrap_err().to_string();
+        assert!(
+            said.contains("one token alone") && !said.contains(TOKEN),
+            "{said}"
+        );
     }
 }

@@ -307,7 +307,17 @@ fn tokens_are_read_again_by_a_reload() {
     };
     assert_eq!(reload(VIEWER).problem(), "forbidden");
     let told = reload(ADMIN).is(200).json();
-    assert_eq!(told, serde_json::json!({ "differs": [] }));
+    let tokens = &told["differs"][0];
+    assert_eq!(
+        (&tokens["key"], &tokens["after"]),
+        (
+            &"the tokens of http.token_file".into(),
+            &"2, 1 of them new, 2 gone".into()
+        )
+    );
+    assert!(!told.to_string().contains(fresh) && !told.to_string().contains(ADMIN));
+    let again = reload(ADMIN).is(200).json();
+    assert_eq!(again, serde_json::json!({ "differs": [] }));
     let _ = http.with(VIEWER).get("/api/v1/stats").is(401);
     let _ = http.with(fresh).get("/api/v1/stats").is(200);
     for (text, says) in [

@@ -139,9 +139,7 @@ fn told(queue: &str, hold: &Hold) -> String {
         }
         Hold::Rate { group, rate, opens } => {
             let (of, which) = whose(group);
-            format!(
-                "as many of {of} began as its `{which}rate` {rate} lets: the next one may at {opens}"
-            )
+            format!("next at {opens}: as many of {of} began as its `{which}rate` {rate} lets")
         }
         Hold::Behind(ahead) => format!("{ahead} jobs of queue {queue} come first"),
     }
