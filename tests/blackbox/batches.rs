@@ -168,3 +168,52 @@ fn what_is_wrong_with_a_batch_is_told() {
     let complete = followed(&home, &id, "on_complete");
     assert_eq!(complete["payload"]["total"], 0);
 }
+
+/// With next to nothing kept, a batch is there for those who ask when it ended, and what was called off is not
+/// brought back because its batch is forgotten.
+#[test]
+fn a_batch_outlives_the_question_for_it_and_one_called_off_outlives_its_jobs() {
+    let home = home();
+    home.write_config("[store]\nmax_completed = 0\n");
+    let _runner = home.start();
+    let open = || {
+        let opened = home.run(&["batch", "open", "--on-complete", "echo", "-o", "json"]);
+        let opened = opened.exits(0).json();
+        opened["id"].as_str().expect("an id").to_owned()
+    };
+
+    let ended = open();
+    let _ = home.enqueue(&["echo", "1", "--batch", &ended]);
+    let _ = home.run(&["batch", "seal", &ended]).exits(0);
+    wait::until("the batch to be shown as ended", BOUND, || {
+        (show(&home, &ended)["status"] == "ended").then_some(())
+    });
+
+    let off = open();
+    let member = home.enqueue(&["echo", "1", "--in", "1h", "--batch", &off]);
+    let fails = home.enqueue(&["permanent", "1", "--batch", &off]);
+    let _ = home.job_in(&fails, "dead");
+    let told = home.run(&["batch", "cancel", &off, "-o", "json"]).exits(0);
+    assert!(told.text().contains(&off), "{}", told.text());
+    for id in [&member, &fails] {
+        let refused = home.run(&["job", "retry", id]);
+        assert!(refused.stderr.contains("called off"), "{}", refused.stderr);
+    }
+    // The letter alone is left when the rest is forgotten, and the batch with it.
+    wait::until("what was called off to be forgotten", BOUND, || {
+        home.run(&["job", "show", &member])
+            .code
+            .eq(&4)
+            .then_some(())
+    });
+    let refused = home.run(&["dead", "retry", &fails]);
+    assert!(refused.stderr.contains("called off"), "{}", refused.stderr);
+
+    // Of a choice those are counted that were changed.
+    let chosen = home.run(&["job", "retry", "--state", "dead", "--kind", "permanent"]);
+    assert!(
+        chosen.stderr.contains("0 jobs retried"),
+        "{}",
+        chosen.stderr
+    );
+}

@@ -164,7 +164,7 @@ fn a_job_that_was_there_stays_out_of_the_batch_and_everyone_hears_of_it() {
     let line = r#"{"kind":"unserved","payload":1,"unique":{"key":"k","on_conflict":"keep"}}"#;
     let words = ["enqueue", "--bulk", "-", "--batch", &batch];
     let told = bulk(&home, &words, &[line, LINES[0]]).exits(0);
-    let says = "2 jobs enqueued; 1 of them was there before and not in the batch";
+    let says = "1 job enqueued, 1 was there before and 1 of those was not in the batch";
     assert!(told.stderr.contains(says), "{}", told.stderr);
 
     let runner = home.start();

@@ -191,13 +191,17 @@ impl BatchState {
     }
 
     /// Whether it may be forgotten: nothing can follow any more, unless someone brings jobs back that are not in
-    /// the dead letters.
-    pub(crate) fn is_over(&self, count: BatchCount, dead: u64) -> bool {
+    /// the dead letters. One that was called off is needed as long as there are jobs of it, which nobody may bring
+    /// back.
+    pub(crate) fn is_over(&self, count: BatchCount, dead: u64, has_jobs: bool) -> bool {
         let succeeds = self.success.as_ref();
         let waits = succeeds.is_some_and(|callback| callback.fired_at.is_none());
         self.ended_at.is_some()
             && count.unfinished() == 0
-            && !(waits && dead > 0 && self.cancelled.is_none())
+            && match self.cancelled {
+                Some(_) => !has_jobs,
+                None => !(waits && dead > 0),
+            }
     }
 
     /// The jobs that follow now; they are marked as enqueued.

@@ -10,7 +10,7 @@ mod list;
 mod papers;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     pin::Pin,
     sync::{Arc, Mutex},
@@ -132,14 +132,17 @@ impl Inspect for Double {
     }
 
     fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
-        let mut queues: BTreeMap<String, BTreeMap<State, u64>> = BTreeMap::new();
+        let mut queues: BTreeMap<String, (BTreeMap<State, u64>, BTreeSet<String>)> =
+            BTreeMap::new();
         for view in self.rows(|_| true) {
-            let states = queues.entry(view.row.queue).or_default();
+            let (states, kinds) = queues.entry(view.row.queue).or_default();
             *states.entry(view.row.state).or_default() += 1;
+            kinds.extend((view.row.state == State::Available).then_some(view.row.kind));
         }
-        let rows = queues.into_iter().map(|(queue, counts)| QueueRow {
+        let rows = queues.into_iter().map(|(queue, (counts, kinds))| QueueRow {
             queue,
             counts: counts.into_iter().collect(),
+            kinds: kinds.into_iter().collect(),
             mode: QueueMode::default(),
             limits: QueueLimits::default(),
             set: QueueLimits::default(),

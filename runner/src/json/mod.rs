@@ -9,6 +9,7 @@ pub(crate) mod cron;
 pub(crate) mod dead;
 pub(crate) mod letter;
 pub(crate) mod new_job;
+mod plugins;
 pub(crate) mod shapes;
 pub(crate) mod sound;
 pub(crate) mod when;

@@ -207,6 +207,9 @@ pub struct QueueRow {
     /// What keeps its due jobs from being begun, or those of one of its groups.
     #[serde(default)]
     pub hold: Option<Hold>,
+    /// Kinds of its due jobs, some of many.
+    #[serde(default)]
+    pub kinds: Vec<String>,
 }
 
 /// What a queue is to do. What is `None` stays as it is.

@@ -218,12 +218,13 @@ impl Tokens {
         self.known.len()
     }
 
-    /// How many of these are not among `others`, each with its name and role.
+    /// How many of these are not among `others` with the same role.
     #[must_use]
     pub fn beyond(&self, others: &Self) -> usize {
         let is_there = |one: &&Known| {
             let mut others = others.known.iter();
-            !others.any(|other| other.digest == one.digest && other.caller == one.caller)
+            let role = one.caller.role;
+            !others.any(|other| other.digest == one.digest && other.caller.role == role)
         };
         self.known.iter().filter(is_there).count()
     }

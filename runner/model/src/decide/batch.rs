@@ -13,7 +13,10 @@ use crate::{
     time::Now,
 };
 
-use super::amend::{bounded, said_by};
+use super::{
+    amend::{bounded, said_by},
+    prune::is_spared,
+};
 
 pub(super) fn batch(ledger: &Ledger, wish: BatchWish, now: Now) -> Result<Vec<Event>, Rejected> {
     let BatchWish { id, change } = wish;
@@ -129,7 +132,10 @@ pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Eve
     let at = now.wall;
     over.earliest_first()
         .enumerate()
-        .take_while(|(place, (at, _))| *place < excess || *at < retention.ended_before)
+        .take_while(|(place, (at, _))| {
+            let is_due = *place < excess || *at < retention.ended_before;
+            is_due && !is_spared(retention, *at, now)
+        })
         .map(|(_, (_, id))| Event::BatchForgotten { id, at })
         .take(retention.max)
         .collect()

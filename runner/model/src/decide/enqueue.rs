@@ -43,12 +43,16 @@ pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Adm
             is_kept: true,
         });
     }
-    if let Some(batch) = job.terms.batch {
+    let standing = job.terms.unique.and_then(|lock| {
+        let holder = locks.holder(lock.key, now.wall, None)?;
+        Some((lock, holder))
+    });
+    // One that is kept is the answer, whatever became of the batch since.
+    let is_kept = standing.is_some_and(|(lock, _)| lock.on_conflict == OnConflict::Keep);
+    if let Some(batch) = job.terms.batch.filter(|_| !is_kept) {
         joins(ledger, batch)?;
     }
-    if let Some(lock) = job.terms.unique
-        && let Some(holder) = locks.holder(lock.key, now.wall, None)
-    {
+    if let Some((lock, holder)) = standing {
         return conflict(ledger, job, lock, holder);
     }
     takes_in(ledger, job.queue)?;

@@ -13,7 +13,7 @@ use crate::{
 pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Event> {
     let ended = ledger.index.ended();
     let excess = ended.len().saturating_sub(retention.keep);
-    let is_spared = |at: UnixMs| (retention.spared_from..=now.wall).contains(&at);
+    let is_spared = |at: UnixMs| is_spared(retention, at, now);
     let ids: Vec<_> = ended
         .earliest_first()
         .enumerate()
@@ -27,6 +27,11 @@ pub(super) fn prune(ledger: &Ledger, retention: &Retention, now: Now) -> Vec<Eve
     let jobs = (!ids.is_empty()).then_some(Event::Pruned { ids, at });
     let batches = super::batch::prune(ledger, retention, now);
     jobs.into_iter().chain(batches).collect()
+}
+
+/// Whether someone may still be about to ask for what ended at an instant.
+pub(super) fn is_spared(retention: &Retention, at: UnixMs, now: Now) -> bool {
+    (retention.spared_from..=now.wall).contains(&at)
 }
 
 /// The jobs that waited until they expired, each in a fact of its own.

@@ -121,7 +121,9 @@ impl Batches {
             self.doomed.insert(id);
         }
         if let Some(at) = known.state.ended_at
-            && known.state.is_over(count, dead)
+            && known
+                .state
+                .is_over(count, dead, self.counts.contains_key(&id))
         {
             self.over.insert(at, id);
         }

@@ -71,6 +71,13 @@ impl Ledger {
         self.index.queues.hold_of(at, now, &self.names)
     }
 
+    /// The kinds of a queue's jobs that can be claimed.
+    pub fn kinds_of(&self, queue: &str) -> impl Iterator<Item = &Arc<str>> + '_ {
+        let at = self.names.number(queue).into_iter();
+        let kinds = at.flat_map(|at| self.index.queues.kinds_of(at));
+        kinds.map(|kind| self.names.text(kind))
+    }
+
     /// How many jobs of a queue wait, due or not.
     #[must_use]
     pub fn depth(&self, queue: &str) -> u64 {

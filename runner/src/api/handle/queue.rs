@@ -9,12 +9,12 @@ use crate::{
 };
 
 pub(super) async fn list(ctx: &Ctx) -> Reply {
-    let mut views = Vec::new();
-    for row in ctx.store.queues().await? {
-        let reason = why::of_queue(ctx, &row).await?;
-        views.push(QueueView { row, reason });
-    }
-    Ok(Response::Queues(views))
+    let rows = ctx.store.queues().await?.into_iter();
+    let views = rows.map(|row| {
+        let reason = why::of_queue(ctx, &row);
+        QueueView { row, reason }
+    });
+    Ok(Response::Queues(views.collect()))
 }
 
 pub(super) async fn steer(ctx: &Ctx, steer: Steer) -> Reply {

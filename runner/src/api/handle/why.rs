@@ -1,14 +1,11 @@
 //! Why jobs wait.
 
-use std::collections::BTreeSet;
-
 use sandhog_model::{Hold, QueueMode, State};
 
-use super::ROWS;
 use crate::{
     api::{ApiError, Ctx},
     engine::Mode,
-    store::{JobFilter, JobRow, PageRequest, QueueRow},
+    store::{JobRow, QueueRow},
 };
 
 /// Why a job waits, when it does.
@@ -78,39 +75,24 @@ fn busy(ctx: &Ctx) -> Option<String> {
     (running >= slots).then(|| format!("all {slots} places of the workers are taken"))
 }
 
-/// Why due jobs of a queue wait, when it is not for a free worker.
-pub(super) async fn of_queue(ctx: &Ctx, row: &QueueRow) -> Result<Option<String>, ApiError> {
-    let due = row
-        .counts
-        .iter()
-        .any(|(state, count)| *state == State::Available && *count > 0);
-    if !due {
-        return Ok(None);
+/// Why due jobs of a queue wait: what [`of_job`] says of one of them, as far as it is the same for all.
+pub(super) fn of_queue(ctx: &Ctx, row: &QueueRow) -> Option<String> {
+    let mut states = row.counts.iter();
+    if !states.any(|(state, count)| *state == State::Available && *count > 0) {
+        return None;
     }
     if row.mode == QueueMode::Paused {
-        return Ok(Some(paused(&row.queue)));
+        return Some(paused(&row.queue));
     }
     if ctx.running.is_none() {
-        return Ok(Some(no_runner()));
+        return Some(no_runner());
     }
-    if let Some(hold) = &row.hold {
-        return Ok(Some(told(&row.queue, hold)));
-    }
-    // The newest thousand stand for all: a kind that only older jobs have is told once those are
-    // done.
-    let filter = JobFilter {
-        states: vec![State::Available],
-        queue: Some(row.queue.clone()),
-        ..JobFilter::default()
-    };
-    let page = PageRequest {
-        limit: ROWS,
-        cursor: None,
-    };
-    let rows = ctx.store.jobs(filter, page).await?.rows;
-    let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
-    let reason = unserved(ctx, kinds.into_iter()).or_else(|| quiet(ctx));
-    Ok(reason.or_else(|| crowded(ctx)))
+    let hold = row.hold.as_ref().map(|hold| told(&row.queue, hold));
+    unserved(ctx, row.kinds.iter().map(String::as_str))
+        .or_else(|| quiet(ctx))
+        .or(hold)
+        .or_else(|| crowded(ctx))
+        .or_else(|| busy(ctx))
 }
 
 fn paused(queue: &str) -> String {

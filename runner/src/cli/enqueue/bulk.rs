@@ -11,16 +11,14 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use sandhog_model::{NewJob, UnixMs};
-use serde_json::Value;
 
-use super::{ndjson, send, where_they_wait};
+use super::{ndjson, printer::Printer, send, where_they_wait};
 use crate::{
-    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, check_job},
+    api::{JOBS_PER_ENQUEUE, check_job},
     cli::{
         door::Need,
         exit::{Exit, Fault, Outcome},
         session::{Session, wall},
-        shapes, text,
     },
 };
 
@@ -153,17 +151,16 @@ pub(in crate::cli) fn enqueue(
         return Err(fault);
     }
     let Some(refused) = printer.refused else {
-        let done = text::count(taken, "job");
-        session.note(&format!("{done} enqueued{}", printer.astray()));
-        where_they_wait(session, kinds, "they wait");
+        session.note(&printer.told(None));
+        if printer.fresh() > 0 {
+            where_they_wait(session, kinds, "they wait");
+        }
         return Ok(Exit::Done);
     };
-    session.note(&format!(
-        "{taken} of {jobs} jobs enqueued, {} refused{}",
-        *jobs as u64 - taken,
-        printer.astray()
-    ));
-    where_they_wait(session, kinds, "they wait");
+    session.note(&printer.told(Some(*jobs as u64)));
+    if printer.fresh() > 0 {
+        where_they_wait(session, kinds, "they wait");
+    }
     Ok(match taken {
         0 => refused,
         _ => Exit::Partly,
@@ -301,88 +298,4 @@ fn bar(session: &Session<'_, '_>, size: u64) -> ProgressBar {
         bar.set_style(style);
     }
     bar
-}
-
-/// Prints what became of each line, in their order: an id or a dash a line, or one JSON array.
-#[derive(Default)]
-struct Printer {
-    json: bool,
-    /// The last line that was answered.
-    line: u64,
-    printed: u64,
-    taken: u64,
-    /// Jobs that were there before, outside of the batch that they were wished into.
-    astray: u64,
-    /// How the first refusal would end the command.
-    refused: Option<Exit>,
-}
-
-impl Printer {
-    fn new(json: bool) -> Self {
-        Self {
-            json,
-            ..Self::default()
-        }
-    }
-
-    fn taken(&mut self, session: &mut Session<'_, '_>, line: u64, job: &Enqueued) -> Outcome<()> {
-        self.taken += 1;
-        self.astray += u64::from(job.batch.is_some_and(|batch| !batch.is_as_wished()));
-        self.next(session, line, &job.id.text(), || shapes::enqueued(job))
-    }
-
-    fn refused(
-        &mut self,
-        session: &mut Session<'_, '_>,
-        line: u64,
-        error: ApiError,
-    ) -> Outcome<()> {
-        self.next(session, line, "-", || shapes::refused(&error))?;
-        if !self.json {
-            session.note(&format!("line {line} was refused: {error}"));
-        }
-        self.refused.get_or_insert(Fault::from(error).exit);
-        Ok(())
-    }
-
-    fn next(
-        &mut self,
-        session: &mut Session<'_, '_>,
-        line: u64,
-        word: &str,
-        shape: impl FnOnce() -> Value,
-    ) -> Outcome<()> {
-        let begin = match self.printed {
-            0 => "[",
-            _ => ",\n",
-        };
-        self.line = line;
-        self.printed += 1;
-        if self.json {
-            let mut value = shape();
-            value["line"] = line.into();
-            write!(session.io.out, "{begin}{}", text::json(&value))?;
-        } else {
-            writeln!(session.io.out, "{word}")?;
-        }
-        Ok(())
-    }
-
-    fn end(&self, session: &mut Session<'_, '_>) -> Outcome<()> {
-        if self.json {
-            let end = if self.printed == 0 { "[]" } else { "]" };
-            writeln!(session.io.out, "{end}")?;
-        }
-        Ok(())
-    }
-
-    fn astray(&self) -> String {
-        match self.astray {
-            0 => String::new(),
-            count => format!(
-                "; {count} of them {} there before and not in the batch",
-                if count == 1 { "was" } else { "were" }
-            ),
-        }
-    }
 }

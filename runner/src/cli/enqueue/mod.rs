@@ -3,6 +3,7 @@
 pub(super) mod bulk;
 pub(super) mod chain;
 mod payload;
+mod printer;
 mod terms;
 mod wait;
 

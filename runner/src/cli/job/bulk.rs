@@ -268,15 +268,15 @@ pub(super) fn apply(
 ) -> Outcome<Exit> {
     let interrupt = Interrupt::listen();
     let (mut done, mut first) = (Vec::<Value>::new(), None);
-    let (mut meanwhile, mut sent) = (0_u64, 0);
+    let (mut meanwhile, mut changed) = (0_u64, 0_u64);
     for part in ids.chunks(BATCH) {
         if interrupt.came() {
             session.note("stopped before the end: the rest is as it was");
             first.get_or_insert(Exit::Failed);
             break;
         }
-        sent += part.len();
         for (id, answer) in part.iter().zip(verb.change(session, part, false)?) {
+            changed += u64::from(answer.is_ok());
             match answer {
                 Ok(state) if session.is_json() => {
                     let state = shapes::state_now(state);
@@ -297,7 +297,7 @@ pub(super) fn apply(
         session.json(&done.into())?;
     }
     if is_choice {
-        let jobs = text::count(sent as u64 - meanwhile, "job");
+        let jobs = text::count(changed, "job");
         session.note(&format!("{jobs} {}", verb.names[1]));
     }
     if meanwhile > 0 {

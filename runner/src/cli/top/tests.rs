@@ -70,6 +70,7 @@ fn queue(name: &str, mode: QueueMode, due: u64, reason: Option<&str>) -> QueueVi
             weight: 1,
             max_depth: None,
             hold: None,
+            kinds: Vec::new(),
         },
         reason: reason.map(str::to_owned),
     }

@@ -13,6 +13,9 @@ use super::{
 };
 use crate::store::{Page, PageRequest, QueueRow, Steer, StoreError, UniqueRow};
 
+/// Kinds told of a queue.
+const KINDS: usize = 16;
+
 impl Actor {
     pub(super) fn ask_of_queues(&mut self, ask: QueueAsk, now: Now) {
         match ask {
@@ -86,6 +89,11 @@ impl Actor {
                 weight: rule.weight,
                 max_depth: rule.max_depth,
                 hold: ledger.hold_of(&queue, now),
+                kinds: ledger
+                    .kinds_of(&queue)
+                    .take(KINDS)
+                    .map(|kind| kind.to_string())
+                    .collect(),
                 queue,
                 counts,
             }

@@ -100,6 +100,12 @@ pub(super) fn view(
         .reason()
         .filter(|_| known.state == State::Discarded)
         .map(str::to_owned);
+    let (cancel, children) = (history.cancel(&known.entry), history.children());
+    let mut job = history.job;
+    if known.entry.lifted {
+        // Someone brought it back: it has no end any more.
+        job.terms.expires = None;
+    }
     Ok(JobView {
         row,
         output,
@@ -108,12 +114,12 @@ pub(super) fn view(
             .iter()
             .rev()
             .find_map(|attempt| attempt.failure.clone()),
-        cancel: history.cancel(&known.entry),
-        children: history.children(),
+        cancel,
+        children,
         losses: known.entry.losses,
         waiting_because: None,
         attempts,
-        job: history.job,
+        job,
     })
 }
 

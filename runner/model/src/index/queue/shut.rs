@@ -1,6 +1,8 @@
 //! Why a queue gives out nothing, or not yet.
 
-use super::{Bucket, Group, Lane, Queue};
+use core::cmp::Reverse;
+
+use super::{Bucket, Group, Lane, NameId, Queue};
 use crate::{hold::Hold, id::JobId, queue::Rate, time::UnixMs};
 
 /// Why a queue, or a group, lets nothing begin now.
@@ -45,6 +47,23 @@ impl Queue {
         let member = self.members.get(&group)?;
         let running = (member.running, limits.group_concurrency);
         shut(running, (member.bucket, limits.group_rate), mono)
+    }
+
+    /// The kinds of its jobs that can be claimed.
+    pub(in crate::index) fn kinds(&self) -> impl Iterator<Item = NameId> + '_ {
+        use core::ops::Bound::{Excluded, Unbounded};
+        let mut next = self.lanes.keys().next().map(|lane| lane.kind);
+        core::iter::from_fn(move || {
+            let kind = next?;
+            let last = Lane {
+                kind,
+                priority: Reverse(i16::MIN),
+                group: Some(NameId::LAST),
+            };
+            let behind = self.lanes.range((Excluded(last), Unbounded)).next();
+            next = behind.map(|(lane, _)| lane.kind);
+            Some(kind)
+        })
     }
 
     /// The groups with jobs that can be claimed.

@@ -2,7 +2,7 @@
 
 use alloc::string::ToString;
 
-use super::{Group, Lane, NameId, Names, Queues};
+use super::{Group, Lane, NameId, Names, Queue, Queues};
 use crate::{
     hold::Hold,
     id::JobId,
@@ -31,6 +31,11 @@ impl Queues {
             Some(shut) => told(shut, lane.group, now, names),
             None => Hold::Behind(queue.ahead(lane, slot.status().at(), id)),
         }
+    }
+
+    /// The kinds of a queue's jobs that can be claimed.
+    pub(crate) fn kinds_of(&self, at: NameId) -> impl Iterator<Item = NameId> + '_ {
+        self.queues.get(&at).into_iter().flat_map(Queue::kinds)
     }
 
     /// What keeps jobs of a queue back that are due: all of them, or those of one group.
