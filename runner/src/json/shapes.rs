@@ -61,13 +61,6 @@ pub(crate) fn job(view: &JobView) -> Value {
         value["failure"] = failure(full);
     }
     accepted(&mut value, &view.job);
-    if matches!(
-        view.row.state,
-        State::Scheduled | State::Available | State::Retryable
-    ) {
-        // Not as it was accepted: a snooze or a retry may have moved it.
-        value["due"] = rfc3339(view.row.at).into();
-    }
     value["attempts"] = view.attempts.iter().map(attempt).collect();
     value["losses"] = view.losses.into();
     value["reason"] = view.reason.clone().into();

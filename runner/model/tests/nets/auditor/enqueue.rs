@@ -29,18 +29,22 @@ impl Auditor {
             assert_eq!(answer, &duplicate(known.id, Sameness::Idempotency, true));
             return;
         }
-        if let Some(Err(closed)) = job.terms.batch.map(|batch| self.joins(batch)) {
+        let unique = job.terms.unique.as_ref();
+        let stand: Vec<JobId> = living()
+            .filter(|known| unique.is_some_and(|unique| known.stands(unique.key, wall)))
+            .map(|known| known.id)
+            .collect();
+        let conflict = unique.map(|unique| unique.on_conflict);
+        let conflict = conflict.filter(|_| !stand.is_empty());
+        // The one that is kept is the answer, whatever became of the batch.
+        if conflict != Some(OnConflict::Keep)
+            && let Some(Err(closed)) = job.terms.batch.map(|batch| self.joins(batch))
+        {
             assert_eq!(answer, &Err(closed));
             return;
         }
-        if let Some(unique) = &job.terms.unique {
-            let stand: Vec<JobId> = living()
-                .filter(|known| known.stands(unique.key, wall))
-                .map(|known| known.id)
-                .collect();
-            if !stand.is_empty() {
-                return self.conflict(job, unique.on_conflict, &stand, now, answer);
-            }
+        if let Some(on_conflict) = conflict {
+            return self.conflict(job, on_conflict, &stand, now, answer);
         }
         let waiting = living().filter(|known| known.queue == job.queue);
         let waiting = waiting.filter(|known| matches!(known.life, Life::Waits { .. }));

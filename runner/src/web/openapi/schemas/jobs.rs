@@ -144,7 +144,10 @@ fn failure() -> Value {
 pub(super) fn accepted() -> Vec<(&'static str, Value)> {
     vec![
         ("enqueued_at", instant("When it was accepted.")),
-        ("due", instant("Not to be run before this.")),
+        (
+            "due",
+            instant("When it was first to be run; `at` says when it is now."),
+        ),
         ("content_type", text("The payload's media type.")),
         ("headers", list(list(text("A key, then its value.")))),
         (
