@@ -1,6 +1,6 @@
 //! What an answer means in each durability setting, also while many wait for one sync.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use sandhog_model::{JobId, State};
 use tokio::task::JoinSet;
@@ -99,6 +99,40 @@ fn in_the_middle(
     gate.wait_for_one();
     ask(&mut asking, runtime, store, MANY);
     asking
+}
+
+/// Whoever is answered first of a batch wakes the others on its thread. Here it does not look, and they are woken all
+/// the same.
+#[test]
+fn a_caller_that_does_not_look_holds_up_nobody() {
+    let (stage, _, gate) = gated();
+    let store = stage.open();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime");
+    gate.close();
+    let mut asking = JoinSet::new();
+    ask(&mut asking, &runtime, &store, 1);
+    gate.wait_for_one();
+    let mut absent = store.enqueue(vec![job(store.mint(), "photo")]);
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            _ = &mut absent => panic!("answered before the sync"),
+            () = async {} => {}
+        }
+    });
+    ask(&mut asking, &runtime, &store, 3);
+    gate.open();
+    let others = runtime.block_on(async {
+        let all = asking.join_all();
+        tokio::time::timeout(Duration::from_secs(20), all).await
+    });
+    let others = others.expect("woken although nobody looks at the first answer");
+    assert!(others.iter().all(Result::is_ok), "{others:?}");
+    let first = runtime.block_on(absent).expect("answered");
+    assert!(first[0].is_ok());
 }
 
 #[test]

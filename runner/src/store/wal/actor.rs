@@ -56,6 +56,7 @@ impl Actor {
         self.land(true);
         self.commit(self.writer.clock.now());
         self.land(true);
+        self.writer.bell.rounds.end();
         // Whatever the compaction's thread asked is answered, or dropped with the inbox; only then
         // is its end waited for.
         drop(inbox);
@@ -71,7 +72,7 @@ impl Actor {
         self.writer.dead.close();
         drop(self);
         if let Some(reply) = closing {
-            let _ = reply.send(end);
+            reply.send(end);
         }
     }
 
@@ -108,7 +109,9 @@ impl Actor {
         loop {
             let end = self.sync_due();
             let expiry = self.expiry_due();
-            let woken = inbox.take(wishes, end.into_iter().chain(expiry).min());
+            let rounds = self.rounds_due();
+            let due = end.into_iter().chain(expiry).chain(rounds).min();
+            let woken = inbox.take(wishes, due);
             if end.is_some_and(|end| end <= Instant::now()) {
                 self.sync();
             }
@@ -133,6 +136,14 @@ impl Actor {
             }
             Durability::Interval(_) | Durability::Commit | Durability::None => None,
         }
+    }
+
+    /// When to see whether everyone who was answered a moment ago was woken; those for whom it is time are.
+    fn rounds_due(&self) -> Option<Instant> {
+        let rounds = &self.writer.bell.rounds;
+        rounds.due()?;
+        rounds.see_to(Instant::now());
+        rounds.due()
     }
 
     fn sync(&mut self) {
@@ -210,7 +221,7 @@ impl Actor {
             }
             Wish::Renew(leases, reply) => {
                 // Nothing is written, and a slow disk is no reason to be late with the next one.
-                let _ = reply.send(self.unless_poisoned(|actor| actor.renew(leases, now)));
+                reply.send(self.unless_poisoned(|actor| actor.renew(leases, now)));
             }
             Wish::Sweep(reply) => {
                 let answer = self.sweep(now);
@@ -246,7 +257,7 @@ impl Actor {
             Wish::Weigh(ask) => self.weigh(ask, now),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
-                let _ = reply.send(Ok(self.stats(now)));
+                reply.send(Ok(self.stats(now)));
             }
             Wish::Compact(ask) => self.compact(ask, now),
             Wish::Close(reply) => return Some(reply),
@@ -272,7 +283,7 @@ impl Actor {
         match self.refusal() {
             None if !settled => self.waiting.push(hold(reply, Ok(answer))),
             refusal => {
-                let _ = reply.send(refusal.map_or(Ok(answer), Err));
+                reply.send(refusal.map_or(Ok(answer), Err));
             }
         }
     }
@@ -336,9 +347,9 @@ fn sweeps_last(wishes: &mut [Wish]) {
 /// An answer kept until the commit. When that fails, nobody hears of a success.
 pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
     Box::new(move |failed| {
-        let _ = reply.send(match failed {
+        reply.lay(match failed {
             None => answer,
             Some(error) => Err(error.clone()),
-        });
+        })
     })
 }

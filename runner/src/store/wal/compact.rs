@@ -19,12 +19,12 @@ use std::{
 };
 
 use sandhog_model::{Carried, JobId, RecordAt};
-use tokio::sync::oneshot;
 
 use super::{
     carry::carried,
     layout,
     mailbox::Mailbox,
+    reply::{Awaited, reply},
     run,
     segments::SegmentFiles,
     wish::{Anew, Ask, Front, Known, Reply, Rest, Wish},
@@ -60,7 +60,7 @@ pub(super) enum Wake {
     Look,
     /// The same, and say when nothing is left to do.
     #[cfg(test)]
-    Tell(oneshot::Sender<()>),
+    Tell(super::reply::Reply<()>),
 }
 
 /// The thread, in the hands of the writer. Stops it, and waits for its end, when dropped.
@@ -169,7 +169,7 @@ impl Compactor {
             }
             #[cfg(test)]
             if let Ok(Wake::Tell(done)) = woken {
-                let _ = done.send(());
+                done.send(());
             }
         }
     }
@@ -232,7 +232,7 @@ impl Compactor {
     /// Have every one of these jobs written anew whose first record lies in a segment.
     fn carry(&mut self, segment: u32, mut ids: BTreeSet<JobId>) -> Result<(), Stop> {
         for _ in 0..ROUNDS {
-            let (reply, answer) = oneshot::channel();
+            let (reply, answer) = reply();
             let wanted = ids.iter().copied().collect();
             let mut known = self.hear(Wish::Look(wanted, reply), answer)?;
             known.retain(|known| layout::segment_and_offset(known.entry.enqueued).0 == segment);
@@ -304,19 +304,15 @@ impl Compactor {
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(Reply<T>) -> Ask) -> Result<T, Stop> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = reply();
         self.hear(Wish::Compact(ask(reply)), answer)
     }
 
-    fn hear<T>(
-        &mut self,
-        wish: Wish,
-        answer: oneshot::Receiver<Result<T, StoreError>>,
-    ) -> Result<T, Stop> {
+    fn hear<T>(&mut self, wish: Wish, answer: Awaited<Result<T, StoreError>>) -> Result<T, Stop> {
         if self.options.mailbox.put_above(wish).is_err() {
             return Err(Stop::Ended);
         }
-        match answer.blocking_recv() {
+        match answer.wait() {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error @ StoreError::Full { .. })) => {
                 if !std::mem::replace(&mut self.is_full, true) {

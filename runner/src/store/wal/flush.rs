@@ -15,14 +15,17 @@ use std::{
 
 use tokio::sync::{Notify, broadcast, watch};
 
-use super::mailbox::Mailbox;
+use super::{
+    mailbox::Mailbox,
+    reply::{Rounds, Sleeper},
+};
 use crate::{
     disk::DiskFile,
     store::{JobChange, StoreError},
 };
 
 /// An answer that waits for the commit: told `None` when it succeeded.
-pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) + Send>;
+pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) -> Option<Sleeper> + Send>;
 
 /// Whom to tell, and whether there is still something to tell.
 #[derive(Clone)]
@@ -30,6 +33,7 @@ pub(super) struct Bell {
     pub(super) poison: watch::Sender<Option<String>>,
     pub(super) changes: broadcast::Sender<JobChange>,
     pub(super) ready: Arc<Notify>,
+    pub(super) rounds: Rounds,
 }
 
 /// What a batch has to tell besides its answers.
@@ -54,6 +58,7 @@ impl Bell {
             poison: watch::Sender::new(None),
             changes: broadcast::channel(changes).0,
             ready: Arc::new(Notify::new()),
+            rounds: Rounds::default(),
         }
     }
 
@@ -93,9 +98,9 @@ impl Bell {
     /// Answer everyone who waited for a batch.
     pub(super) fn answer(&self, waiting: Vec<Waiting>) {
         let refusal = self.refusal();
-        for answer in waiting {
-            answer(refusal.as_ref());
-        }
+        let answers = waiting.into_iter();
+        self.rounds
+            .wake(answers.filter_map(|answer| answer(refusal.as_ref())));
     }
 
     /// Sync, tell and answer. Microseconds of the sync, `None` when it failed or was not tried: a

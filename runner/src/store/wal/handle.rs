@@ -15,10 +15,11 @@ use sandhog_model::{
     Amend, BatchWish, Cancellation, ClaimRequest, Hold, IdMint, Job, JobId, Letter, QueueRules,
     Rejected, Settlement, State, Token, cron::CronWish,
 };
-use tokio::sync::{Notify, broadcast, oneshot, watch};
+use tokio::sync::{Notify, broadcast, watch};
 
 use super::{
     mailbox::{Mailbox, Refused},
+    reply::reply,
     segments::SegmentFiles,
     views,
     wish::{
@@ -80,7 +81,7 @@ impl Wal {
         &self,
         wish: impl FnOnce(Reply<T>) -> Wish,
     ) -> Result<T, StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = reply();
         self.mailbox
             .put(wish(reply))
             .map_err(|refused| match refused {

@@ -166,11 +166,11 @@ impl Drop for Inbox {
 
 #[cfg(test)]
 mod tests {
+    use super::super::reply::{NoAnswer, reply};
     use super::*;
-    use tokio::sync::oneshot;
 
     fn wish() -> Wish {
-        Wish::Sweep(oneshot::channel().0)
+        Wish::Sweep(reply().0)
     }
 
     #[test]
@@ -202,14 +202,10 @@ mod tests {
     #[test]
     fn whoever_waits_for_a_writer_that_is_gone_hears_of_it() {
         let (mailbox, inbox) = Mailbox::new(2);
-        let (reply, mut answer) = oneshot::channel();
+        let (reply, answer) = reply();
         mailbox.put(Wish::Sweep(reply)).expect("room");
         drop(inbox);
-        assert!(
-            answer
-                .try_recv()
-                .is_err_and(|e| e == oneshot::error::TryRecvError::Closed)
-        );
+        assert_eq!(answer.wait().map(drop), Err(NoAnswer));
         assert_eq!(mailbox.put(wish()), Err(Refused::Gone));
     }
 

@@ -32,6 +32,7 @@ mod reconcile;
 mod recovered;
 mod repair;
 mod replay;
+mod reply;
 mod reread;
 mod rewrite;
 mod room;

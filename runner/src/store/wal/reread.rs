@@ -1,10 +1,7 @@
 //! Reading the records of jobs that may be written anew meanwhile: whoever comes too late looks once
 //! more.
 
-use sandhog_model::JobId;
 #[cfg(test)]
-use tokio::sync::oneshot;
-
 #[cfg(test)]
 use super::wish::Wish;
 use super::{
@@ -16,6 +13,7 @@ use super::{
     wish::{Known, LeaseRef},
 };
 use crate::store::{JobFilter, JobRow, LeasedJob, StoreError};
+use sandhog_model::JobId;
 
 /// Tries to read a job whose records are written anew and removed again and again. Each needs
 /// another pass of the compaction in between.
@@ -128,19 +126,15 @@ impl Wal {
     /// Come back when the compaction finds nothing more to do.
     pub(in crate::store) fn compacted(&self) {
         let freed = || {
-            let (reply, answer) = oneshot::channel();
+            let (reply, answer) = super::reply::reply();
             let _ = self.mailbox.put(Wish::Stats(reply));
-            answer
-                .blocking_recv()
-                .ok()?
-                .ok()
-                .map(|stats| stats.freed_segments)
+            answer.wait().ok()?.ok().map(|stats| stats.freed_segments)
         };
         for _ in 0..500 {
             let before = freed();
-            let (done, told) = oneshot::channel();
+            let (done, told) = super::reply::reply();
             let woken = self.compaction.send(super::compact::Wake::Tell(done));
-            if woken.is_err() || told.blocking_recv().is_err() || freed() == before {
+            if woken.is_err() || told.wait().is_err() || freed() == before {
                 return;
             }
         }

@@ -6,15 +6,15 @@ use sandhog_model::{
     Amend, BatchWish, Cancellation, Carried, ClaimRequest, Digest, Entry, Hold, Job, JobId, Letter,
     QueueRules, RecordAt, Rejected, Settlement, Standing, State, Token, UnixMs, cron::CronWish,
 };
-use tokio::sync::oneshot;
 
+use super::reply;
 use crate::store::{
     Amended, BatchRow, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported, JobFilter,
     LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
-pub(super) type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type Reply<T> = reply::Reply<Result<T, StoreError>>;
 
 /// A lease as the writer gives it: the caller reads the job itself.
 #[derive(Debug, Clone)]
