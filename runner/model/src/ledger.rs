@@ -340,6 +340,17 @@ impl Ledger {
         self.index.next_due()
     }
 
+    /// Jobs that wait for an instant, by that instant, from behind a job at an instant. Some may be due
+    /// since the last [`advance`](Self::advance).
+    pub fn due_after(
+        &self,
+        at: UnixMs,
+        id: JobId,
+    ) -> impl Iterator<Item = (UnixMs, JobId, Seen<'_>)> + '_ {
+        let waiting = self.index.due_after(at, id);
+        waiting.filter_map(|(at, id)| Some((at, id, self.look(id)?)))
+    }
+
     /// How many jobs ended and are not dead: those that retention is about.
     #[must_use]
     pub fn ended(&self) -> usize {

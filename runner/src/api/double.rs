@@ -120,7 +120,11 @@ impl Inspect for Double {
     }
 
     fn jobs(&self, filter: JobFilter, page: PageRequest) -> Answer<'_, Page<JobRow>> {
-        let rows = self.rows(|view| fits(&filter, &view.row));
+        let mut rows = self.rows(|view| fits(&filter, &view.row));
+        if filter.by_due {
+            rows.retain(|view| matches!(view.row.state, State::Scheduled | State::Retryable));
+            rows.sort_by_key(|view| (view.row.at, view.row.id));
+        }
         now(Ok(paged(
             rows.into_iter().map(|view| view.row).collect(),
             &page,

@@ -100,6 +100,9 @@ pub struct JobFilter {
     /// Only accepted before this instant, as their ids say.
     #[serde(default)]
     pub until: Option<UnixMs>,
+    /// Only those that wait for an instant, and by that instant, the earliest first.
+    #[serde(default)]
+    pub by_due: bool,
 }
 
 impl JobFilter {

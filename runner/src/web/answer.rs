@@ -22,6 +22,8 @@ pub(super) enum Answer {
     Json(StatusCode, Value),
     /// A page.
     Html(StatusCode, String),
+    /// A page that comes by and by.
+    HtmlFlow(Flow),
     /// To another page.
     SeeOther {
         to: String,
@@ -49,7 +51,8 @@ impl Answer {
 
     pub(super) fn response(self) -> Response {
         let (status, media_type, body) = match self {
-            Self::Html(status, text) => return page(status, text),
+            Self::Html(status, text) => return page(status, Body::from(text)),
+            Self::HtmlFlow(flow) => return page(StatusCode::OK, Body::new(flow)),
             Self::SeeOther { to, cookie } => return see_other(&to, cookie.as_deref()),
             Self::Json(status, value) => {
                 (status, "application/json", Body::from(value.to_string()))
@@ -68,9 +71,9 @@ impl Answer {
 }
 
 /// A page. It may load what this runner serves and nothing else, and nothing in it is run.
-fn page(status: StatusCode, text: String) -> Response {
+fn page(status: StatusCode, body: Body) -> Response {
     const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-    let mut response = Response::new(Body::from(text));
+    let mut response = Response::new(body);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(

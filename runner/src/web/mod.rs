@@ -23,6 +23,7 @@ mod rpc;
 mod serve;
 mod session;
 mod site;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod token;

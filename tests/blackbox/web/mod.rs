@@ -12,6 +12,7 @@ mod remote;
 mod resources;
 mod slow;
 mod steering;
+mod sweep;
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 

@@ -87,6 +87,18 @@ impl ByInstant {
             .map(|(moment, ())| (moment.at(), moment.id()))
     }
 
+    /// Those after a job at an instant, earliest first.
+    pub(super) fn after(
+        &self,
+        at: UnixMs,
+        id: JobId,
+    ) -> impl Iterator<Item = (UnixMs, JobId)> + '_ {
+        let place = Moment::new(at, id);
+        let from = self.order.from(place).map(|(moment, ())| moment);
+        from.skip_while(move |moment| *moment == place)
+            .map(|moment| (moment.at(), moment.id()))
+    }
+
     pub(super) fn first(&self) -> Option<UnixMs> {
         self.order.first().map(|(moment, ())| moment.at())
     }

@@ -273,6 +273,15 @@ impl Index {
         self.due.first()
     }
 
+    /// Jobs that wait for an instant, from behind a job at an instant.
+    pub(crate) fn due_after(
+        &self,
+        at: UnixMs,
+        id: JobId,
+    ) -> impl Iterator<Item = (UnixMs, JobId)> + '_ {
+        self.due.after(at, id)
+    }
+
     pub(crate) fn ended(&self) -> &ByInstant {
         &self.ended
     }

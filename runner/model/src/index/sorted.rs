@@ -251,6 +251,19 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
         self.chunks.values().chain(last).flat_map(Chunk::iter)
     }
 
+    /// The entries from a key on, smallest key first.
+    pub(crate) fn from(&self, start: K) -> impl Iterator<Item = (K, &V)> {
+        use core::ops::Bound::{Included, Unbounded};
+        let holder = self.chunks.range(..=start).next_back();
+        let first = holder.map_or(Unbounded, |(bound, _)| Included(*bound));
+        let chunks = self.chunks.range((first, Unbounded));
+        let last = self.last.iter().map(|(_, chunk)| chunk);
+        let chunks = chunks.map(|(_, chunk)| chunk).chain(last);
+        let entries = chunks.flat_map(Chunk::iter);
+        // Only the first two of these chunks can hold keys before `start`.
+        entries.skip_while(move |(key, _)| *key < start)
+    }
+
     /// The entries below a key, or all, largest key first.
     pub(crate) fn below(&self, end: Option<K>) -> impl Iterator<Item = (K, &V)> {
         use core::ops::Bound::{Excluded, Unbounded};

@@ -56,6 +56,7 @@ impl Filters {
             batch: self.batch,
             since: self.since,
             until: self.until,
+            by_due: false,
         }
     }
 }

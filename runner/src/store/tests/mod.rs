@@ -10,6 +10,7 @@ mod crash;
 mod crons;
 mod damage;
 mod dead;
+mod due;
 mod expiry;
 mod faults;
 mod full;

@@ -242,16 +242,7 @@ impl Actor {
                 let settled = self.are_settled(&known);
                 self.answer_look(reply, known, settled);
             }
-            Wish::Scan {
-                filter,
-                before,
-                limit,
-                reply,
-            } => {
-                let scanned = self.scan(&filter, before, limit, now);
-                let settled = self.are_settled(&scanned.found);
-                self.answer_look(reply, scanned, settled);
-            }
+            Wish::Scan(ask) => self.take_scan(ask, now),
             Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
             Wish::OfBatches(ask) => self.ask_of_batches(ask, now),
             Wish::Weigh(ask) => self.weigh(ask, now),

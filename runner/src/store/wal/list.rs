@@ -7,12 +7,12 @@ use super::{
     handle::on_blocking_thread,
     history,
     segments::SegmentFiles,
-    wish::{Known, Wish},
+    wish::{Known, ScanAsk, Wish},
 };
 use crate::store::{JobFilter, JobRow, Page, PageRequest, StoreError};
 
 /// Parts of the index, of 4096 jobs each, that one page looks at.
-const PARTS: usize = 24;
+pub(super) const PARTS: usize = 24;
 /// Jobs, and their bytes, that one page reads in search of a tag or a header: no index has them.
 const READ_JOBS: usize = 5_000;
 const READ_BYTES: usize = 8 << 20;
@@ -63,6 +63,9 @@ impl Wal {
         page: PageRequest,
     ) -> Result<Page<JobRow>, StoreError> {
         let limit = page.limit.clamp(1, 1000);
+        if filter.by_due {
+            return self.due_page(filter, limit, page.cursor.as_deref()).await;
+        }
         let before = page.cursor.as_deref().map(parse_cursor).transpose()?;
         // One more than shown tells whether there is a next page.
         let mut found = match filter.parent {
@@ -101,11 +104,13 @@ impl Wal {
                 false => wanted - all.jobs.len(),
             };
             let scanned = self
-                .ask(|reply| Wish::Scan {
-                    filter: filter.clone(),
-                    before: all.resume,
-                    limit,
-                    reply,
+                .ask(|reply| {
+                    Wish::Scan(ScanAsk::Newest {
+                        filter: filter.clone(),
+                        before: all.resume,
+                        limit,
+                        reply,
+                    })
                 })
                 .await?;
             budget.parts = budget.parts.saturating_sub(1);
@@ -183,11 +188,13 @@ fn fits(known: &Known, filter: &JobFilter, files: &SegmentFiles) -> Option<(bool
 }
 
 pub(super) fn parse_cursor(text: &str) -> Result<JobId, StoreError> {
-    text.parse().map_err(|_| {
-        let shown: String = text.chars().take(64).collect();
-        Rejected::Invalid(format!(
-            "{shown:?} is no cursor: use the `next` of an earlier page"
-        ))
-        .into()
-    })
+    text.parse().map_err(|_| no_cursor(text))
+}
+
+pub(super) fn no_cursor(text: &str) -> StoreError {
+    let shown: String = text.chars().take(64).collect();
+    Rejected::Invalid(format!(
+        "{shown:?} is no cursor: use the `next` of an earlier page"
+    ))
+    .into()
 }

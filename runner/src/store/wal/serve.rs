@@ -10,13 +10,13 @@ use sandhog_model::{
 use super::{
     actor::{Actor, Each, hold},
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, Scanned},
+    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, ScanAsk, Scanned},
 };
 use crate::store::{CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
-const SCAN_ENTRIES: usize = 4096;
+pub(super) const SCAN_ENTRIES: usize = 4096;
 
 impl Actor {
     /// Accept jobs, a refusal by the rules in its place. A reason that is no matter of rules ends the
@@ -270,13 +270,32 @@ impl Actor {
         })
     }
 
-    pub(super) fn scan(
-        &self,
-        filter: &JobFilter,
-        before: Option<JobId>,
-        limit: usize,
-        now: Now,
-    ) -> Scanned {
+    pub(super) fn take_scan(&mut self, ask: ScanAsk, now: Now) {
+        match ask {
+            ScanAsk::Newest {
+                filter,
+                before,
+                limit,
+                reply,
+            } => {
+                let scanned = self.scan(&filter, before, limit, now);
+                let settled = self.are_settled(&scanned.found);
+                self.answer_look(reply, scanned, settled);
+            }
+            ScanAsk::Due {
+                filter,
+                after,
+                limit,
+                reply,
+            } => {
+                let scanned = self.scan_due(&filter, after, limit, now);
+                let settled = self.are_settled(&scanned.found);
+                self.answer_look(reply, scanned, settled);
+            }
+        }
+    }
+
+    fn scan(&self, filter: &JobFilter, before: Option<JobId>, limit: usize, now: Now) -> Scanned {
         let mut found = Vec::new();
         let settled = self.writer.settled_to().last_id;
         let below = before.into_iter().chain(filter.below()).min();

@@ -47,6 +47,16 @@ pub(super) struct Uniques {
     pub(super) next: Option<Digest>,
 }
 
+/// A place among the jobs that wait for an instant: behind this one.
+pub(super) type DuePlace = (UnixMs, JobId);
+
+/// A part of a walk through the jobs that wait for an instant.
+pub(super) struct ScannedDue {
+    pub(super) found: Vec<Known>,
+    /// Where to go on, when there may be more.
+    pub(super) resume: Option<DuePlace>,
+}
+
 /// A part of a scan through the index.
 pub(super) struct Scanned {
     pub(super) found: Vec<Known>,
@@ -99,6 +109,24 @@ pub(super) enum CronAsk {
     All(Reply<Vec<CronRow>>),
 }
 
+/// Part of a list of jobs.
+pub(super) enum ScanAsk {
+    /// Newest first.
+    Newest {
+        filter: JobFilter,
+        before: Option<JobId>,
+        limit: usize,
+        reply: Reply<Scanned>,
+    },
+    /// Those that wait for an instant, the earliest first.
+    Due {
+        filter: JobFilter,
+        after: Option<DuePlace>,
+        limit: usize,
+        reply: Reply<ScannedDue>,
+    },
+}
+
 /// What is asked of queues, and of unique jobs.
 pub(super) enum QueueAsk {
     All(Reply<Vec<QueueRow>>),
@@ -147,12 +175,7 @@ pub(super) enum Wish {
     Crons(CronAsk),
     Letters(LetterWish),
     Look(Vec<JobId>, Reply<Vec<Known>>),
-    Scan {
-        filter: JobFilter,
-        before: Option<JobId>,
-        limit: usize,
-        reply: Reply<Scanned>,
-    },
+    Scan(ScanAsk),
     OfQueues(QueueAsk),
     OfBatches(BatchAsk),
     Weigh(WeighAsk),

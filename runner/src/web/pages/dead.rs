@@ -8,7 +8,7 @@ use sandhog_model::{Letter, Token};
 use super::{
     back, field, form,
     frame::{self, Place},
-    job, page, said, shown,
+    job, page, said, shown, sweep,
 };
 use crate::{
     api::{ApiError, Request, Response},
@@ -21,6 +21,7 @@ use crate::{
         problem::Problem,
         route::{Route, run},
         site::{Site, ask, mismatch},
+        sweep::reference,
         token::Role,
     },
 };
@@ -79,7 +80,7 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
     ))
 }
 
-const FILTERS: &[(&str, &str)] = &[
+pub(super) const FILTERS: &[(&str, &str)] = &[
     ("queue", "Queue"),
     ("kind", "Kind"),
     ("failure", "Failure"),
@@ -95,7 +96,7 @@ fn table(site: &Site, call: &Call, rows: &[DeadRow]) -> Markup {
             div.scroll { table {
                 thead { tr { @if may { th { span.soft { "Choose" } } } th { "Letter" } th { "Kind" } th { "Queue" } th { "Died" } th { "Failure" } } }
                 tbody { @for row in rows { tr {
-                    @if may { td { input type="checkbox" name="letter" value=(reference(row)) aria-label={ "Choose " (row.name) }; } }
+                    @if may { td { input type="checkbox" name="letter" value=(written(reference(row))) aria-label={ "Choose " (row.name) }; } }
                     td { a href={ (call.prefix) "/dead/" (row.name) } { code { (row.name) } } }
                     td { (row.kind) }
                     td { (row.queue) }
@@ -111,19 +112,13 @@ fn table(site: &Site, call: &Call, rows: &[DeadRow]) -> Markup {
                 button #do-ask-delete .harm name="do" value="ask-delete" { "Delete those chosen" }
                 button #do-ask-retry-shown name="do" value="ask-retry-shown" { "Bring back all " (rows.len()) " shown" }
                 button #do-ask-delete-shown .harm name="do" value="ask-delete-shown" { "Delete all " (rows.len()) " shown" }
-                @for row in rows { input type="hidden" name="shown" value=(reference(row)); }
+                button #do-ask-retry-all name="do" value="ask-retry-all" { "Bring back all that match" }
+                button #do-ask-delete-all .harm name="do" value="ask-delete-all" { "Delete all that match" }
+                @for (name, value) in frame::kept(call, FILTERS) { input type="hidden" name=(name) value=(value); }
+                @for row in rows { input type="hidden" name="shown" value=(written(reference(row))); }
             } }
         }
     }
-}
-
-/// A row's letter, with its token, so that another death of the job is left alone.
-fn reference(row: &DeadRow) -> String {
-    let token = row.unreadable.is_none().then_some(row.token);
-    written(LetterRef {
-        name: row.name,
-        token,
-    })
 }
 
 /// A letter as a form names it.
@@ -218,6 +213,9 @@ fn readable(call: &Call, letter: &Letter) -> Markup {
 async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let fields = said(&site, &call)?;
     let does = field(&fields, "do").unwrap_or_default();
+    if let Some(does) = does.strip_suffix("-all") {
+        return sweep::act(site, call, &fields, does).await;
+    }
     let (does, which) = match does.strip_suffix("-shown") {
         Some(does) => (does, "shown"),
         None => (does, "letter"),
@@ -261,7 +259,7 @@ async fn act(site: Arc<Site>, call: Call) -> Outcome {
         ul { @for error in refused { li { (error.text) } } }
         p { a href={ (call.prefix) "/dead" } { "Back to the dead letters" } }
     };
-    shown(frame::page(
+    shown(frame::outcome(
         &site,
         &call,
         Place::Dead,
@@ -298,5 +296,5 @@ fn asked(
         }
     };
     let title = format!("{what}?");
-    frame::page(site, call, Place::Dead, &title, content)
+    frame::outcome(site, call, Place::Dead, &title, content)
 }

@@ -1,6 +1,6 @@
 //! What every page has around it, and the parts that many have.
 
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sandhog_model::{State, UnixMs};
 
 use crate::{
@@ -40,22 +40,60 @@ const PLACES: [(Place, &str, &str); 10] = [
 /// A page around what it shows.
 pub(super) fn page(site: &Site, call: &Call, place: Place, title: &str, content: Markup) -> Markup {
     let word = site.sessions.word(&call.headers);
-    whole(call, &word, (place, title, None), content)
+    whole(call, &word, (place, title, Kept::Live(None)), content)
+}
+
+/// What a form came to, which stays as it is.
+pub(super) fn outcome(
+    site: &Site,
+    call: &Call,
+    place: Place,
+    title: &str,
+    content: Markup,
+) -> Markup {
+    let word = site.sessions.word(&call.headers);
+    whole(call, &word, (place, title, Kept::Still), content)
+}
+
+/// Where in a page that comes by and by the rest goes in.
+pub(super) const REST: PreEscaped<&str> = PreEscaped("<!-- the rest -->");
+
+/// A page before and after its rest.
+pub(super) fn around(page: Markup) -> (String, String) {
+    let text = page.into_string();
+    let (before, after) = text.split_once(REST.0).unwrap_or((&text, ""));
+    (before.to_owned(), after.to_owned())
+}
+
+/// Whether a page is brought up to date as jobs change.
+enum Kept<'j> {
+    /// When any job does, or this one alone.
+    Live(Option<&'j str>),
+    Still,
 }
 
 /// The same of one job, brought up to date when that changes.
 pub(super) fn of_job(site: &Site, call: &Call, id: &str, title: &str, content: Markup) -> Markup {
     let word = site.sessions.word(&call.headers);
-    whole(call, &word, (Place::Jobs, title, Some(id)), content)
+    whole(
+        call,
+        &word,
+        (Place::Jobs, title, Kept::Live(Some(id))),
+        content,
+    )
 }
 
 fn whole(
     call: &Call,
     word: &str,
-    (place, title, job): (Place, &str, Option<&str>),
+    (place, title, kept): (Place, &str, Kept<'_>),
     content: Markup,
 ) -> Markup {
     let base = &call.prefix;
+    let (is_live, job) = match kept {
+        Kept::Live(job) => (true, job),
+        Kept::Still => (false, None),
+    };
     html! {
         (DOCTYPE)
         html lang="en" data-base=(base) data-job=[job] {
@@ -65,7 +103,7 @@ fn whole(
                 title { (title) " · Sandhog" }
                 link rel="stylesheet" href={ (base) "/assets/style.css" };
                 link rel="icon" href={ (base) "/assets/icon.svg" };
-                script src={ (base) "/assets/live.js" } defer {}
+                @if is_live { script src={ (base) "/assets/live.js" } defer {} }
             }
             body {
                 a.skip href="#main" { "To the content" }
@@ -112,7 +150,7 @@ pub(super) fn fault(call: &Call, word: &str, problem: &Problem) -> String {
         p { a href={ (call.prefix) "/" } { "To the overview" } }
     };
     let title = problem.code.title();
-    whole(call, word, (Place::Elsewhere, title, None), content).into_string()
+    whole(call, word, (Place::Elsewhere, title, Kept::Still), content).into_string()
 }
 
 /// What a button is called, what it sends, whether it harms.
@@ -158,6 +196,17 @@ pub(super) fn at(at: UnixMs) -> Markup {
 
 /// The way to the next page of a list, with the same choice.
 pub(super) fn more(call: &Call, path: &str, kept: &[(&str, String)], next: Option<&str>) -> Markup {
+    onward(call, path, kept, next, "Older")
+}
+
+/// The same, with what the rows there are beside those here.
+pub(super) fn onward(
+    call: &Call,
+    path: &str,
+    kept: &[(&str, String)],
+    next: Option<&str>,
+    are: &str,
+) -> Markup {
     html! {
         @if let Some(next) = next {
             form.row method="get" action={ (call.prefix) (path) } {
@@ -165,7 +214,7 @@ pub(super) fn more(call: &Call, path: &str, kept: &[(&str, String)], next: Optio
                     input type="hidden" name=(name) value=(value);
                 }
                 input type="hidden" name="cursor" value=(next);
-                button #more { "Older" }
+                button #more { (are) }
             }
         }
     }
@@ -195,7 +244,7 @@ pub(super) fn kept<'n>(call: &Call, fields: &[(&'n str, &str)]) -> Vec<(&'n str,
 /// A list without rows: perhaps there are some further on.
 pub(super) fn nothing(has_more: bool, what: &str) -> Markup {
     html! {
-        p.soft { @if has_more { "None of those looked at fit; there are older ones." } @else { "No " (what) " fits." } }
+        p.soft { @if has_more { "None of those looked at fit; there are more further on." } @else { "No " (what) " fits." } }
     }
 }
 

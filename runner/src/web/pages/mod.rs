@@ -15,6 +15,7 @@ mod past;
 mod plugins;
 mod queues;
 mod settings;
+mod sweep;
 mod waiting;
 mod workers;
 

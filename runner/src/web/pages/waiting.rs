@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use sandhog_model::State;
 
 use super::{
     frame::{self, Button, Place},
@@ -40,9 +39,9 @@ pub(super) const ROUTES: &[Route] = &[page(
 
 async fn show(site: Arc<Site>, call: Call) -> Outcome {
     let filter = JobFilter {
-        states: vec![State::Scheduled, State::Retryable],
         queue: call.owned("queue"),
         kind: call.owned("kind"),
+        by_due: true,
         ..JobFilter::default()
     };
     let page = call.page()?;
@@ -52,7 +51,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
         (frame::filters(&call, "/waiting", FILTERS, html! {}))
         @if page.rows.is_empty() { (frame::nothing(page.next.is_some(), "job")) }
         @else { (table(&site, &call, &page.rows)) }
-        (frame::more(&call, "/waiting", &kept, page.next.as_deref()))
+        (frame::onward(&call, "/waiting", &kept, page.next.as_deref(), "Later"))
     };
     shown(frame::page(
         &site,

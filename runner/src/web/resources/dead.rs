@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use sandhog_model::Token;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::jobs::Nothing;
 use crate::{
-    api::{Reply, Request, Response},
-    json::{dead as shapes, shapes::refused},
+    api::Request,
+    json::dead as shapes,
     store::{DeadFilter, LetterBounds, LetterName, LetterRef},
     web::{
         answer::{Answer, Outcome},
@@ -17,7 +16,8 @@ use crate::{
         form::{CURSOR, Form, LIMIT, Param, param},
         problem::{Code, Problem},
         route::{Gives, Route, Size, Takes, Verb, run},
-        site::{Site, ask, mismatch},
+        site::{Site, ask},
+        sweep::{Wish, amended, forget, requeue},
         token::Role,
     },
 };
@@ -27,7 +27,7 @@ const NAME: &[Param] = &[param(
     Form::Letter,
     "The letter: the id of its job, or the place of one that cannot be read, such as `@7168`.",
 )];
-const POST: (Verb, Role) = (Verb::Post, Role::Operator);
+pub(super) const POST: (Verb, Role) = (Verb::Post, Role::Operator);
 const CHANGE_MAY: &[Code] = &[
     Code::NotFound,
     Code::Changed,
@@ -40,7 +40,7 @@ const CHANGE_MAY: &[Code] = &[
     Code::Poisoned,
     Code::Stopping,
 ];
-const MANY_MAY: &[Code] = &[Code::Invalid, Code::Full, Code::Poisoned, Code::Stopping];
+pub(super) const MANY_MAY: &[Code] = &[Code::Invalid, Code::Full, Code::Poisoned, Code::Stopping];
 
 macro_rules! filters {
     ($($more:expr),*) => {
@@ -57,7 +57,7 @@ macro_rules! filters {
         ]
     };
 }
-pub(super) const FILTERS: &[Param] = filters!();
+pub(in crate::web) const FILTERS: &[Param] = filters!();
 
 pub(super) const ROUTES: &[Route] = &[
     Route::get(
@@ -111,12 +111,6 @@ pub(super) const ROUTES: &[Route] = &[
     )
     .at(NAME)
     .may(CHANGE_MAY),
-    Route::write(POST, "/api/v1/dead/retry", "retryManyDead", "Give dead jobs fresh attempts. Each is answered for itself.", Gives::Json(&[200], "LettersChanged"), run!(retry_many))
-        .takes(Takes::Json("Letters", Size::Small))
-        .may(MANY_MAY),
-    Route::write(POST, "/api/v1/dead/delete", "deleteManyDead", "Delete dead jobs with their letters. Each is answered for itself.", Gives::Json(&[200], "LettersChanged"), run!(delete_many))
-        .takes(Takes::Json("Letters", Size::Small))
-        .may(MANY_MAY),
     Route::write(
         (Verb::Post, Role::Admin),
         "/api/v1/dead/purge",
@@ -200,17 +194,6 @@ async fn delete(site: Arc<Site>, call: Call) -> Outcome {
     one(site, call, forget).await
 }
 
-/// A change of letters, or only what would become of them.
-type Wish = fn(Vec<LetterRef>, bool) -> Request;
-
-fn requeue(letters: Vec<LetterRef>, dry_run: bool) -> Request {
-    Request::Requeue { letters, dry_run }
-}
-
-fn forget(letters: Vec<LetterRef>, dry_run: bool) -> Request {
-    Request::Delete { letters, dry_run }
-}
-
 async fn one(site: Arc<Site>, call: Call, wish: Wish) -> Outcome {
     let name = call.path("name")?;
     let letters = vec![LetterRef { name, token: None }];
@@ -219,61 +202,6 @@ async fn one(site: Arc<Site>, call: Call, wish: Wish) -> Outcome {
     let done =
         answer.ok_or_else(|| Problem::new(Code::Internal, "the runner gave no answer"))??;
     Answer::json(json!({ "id": done }))
-}
-
-/// Letters to change.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Letters {
-    letters: Vec<Letter>,
-    #[serde(default)]
-    dry_run: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Letter {
-    id: LetterName,
-    /// Only as long as it is the letter of that very death, as its row said.
-    #[serde(default)]
-    token: Option<String>,
-}
-
-async fn retry_many(site: Arc<Site>, call: Call) -> Outcome {
-    many(site, call, requeue).await
-}
-
-async fn delete_many(site: Arc<Site>, call: Call) -> Outcome {
-    many(site, call, forget).await
-}
-
-async fn many(site: Arc<Site>, call: Call, wish: Wish) -> Outcome {
-    let Letters { letters, dry_run } = call.whole_body()?;
-    let letters = letters.into_iter().map(|letter| {
-        let token = letter.token.map(|text| text.parse().map(Token));
-        let token = token.transpose();
-        let token = token.map_err(|_| Problem::malformed("the body: a `token` is no number"))?;
-        let name = letter.id;
-        Ok(LetterRef { name, token })
-    });
-    let letters = letters.collect::<Result<Vec<LetterRef>, Problem>>()?;
-    let answers = amended(site.ask(wish(letters.clone(), dry_run), &call.asking).await)?;
-    let told = letters.iter().zip(answers).map(|(letter, answer)| {
-        let mut told = match answer {
-            Ok(_) => json!({}),
-            Err(error) => refused(&error),
-        };
-        told["id"] = json!(letter.name);
-        told
-    });
-    Answer::json(json!({ "letters": told.collect::<Value>() }))
-}
-
-fn amended(reply: Reply) -> Result<Vec<Result<LetterName, crate::api::ApiError>>, Problem> {
-    match reply? {
-        Response::Amended(answers) => Ok(answers),
-        other => Err(mismatch(&other)),
-    }
 }
 
 /// What is kept by a purge.

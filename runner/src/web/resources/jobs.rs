@@ -72,7 +72,8 @@ pub(super) const ROUTES: &[Route] = &[
     Route::get(
         "/api/v1/jobs",
         "listJobs",
-        "Jobs, newest first.",
+        "Jobs, newest first; or, with `order` `due`, those that are `scheduled` or `retryable` by when they are due, the earliest first, which \
+         `parent`, `tag` and `cron` do not go with.",
         Gives::Json(&[200], "JobPage"),
         run!(list),
     )
@@ -86,6 +87,7 @@ pub(super) const ROUTES: &[Route] = &[
         param("cron", Form::Name, "Only of this schedule."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
+        param("order", Form::OneOf(&["newest", "due"]), "In which order; `newest` when not given."),
         LIMIT,
         CURSOR,
     ])
@@ -240,6 +242,7 @@ async fn list(site: Arc<Site>, call: Call) -> Outcome {
         until: call.instant("until")?,
         batch: call.given("batch")?,
         header: of_schedule(&call),
+        by_due: call.text("order") == Some("due"),
     };
     let page = call.page()?;
     let page = ask!(site, call, Request::Jobs { filter, page }, Jobs);

@@ -9,6 +9,7 @@ mod feed;
 mod health;
 mod jobs;
 mod many;
+mod many_dead;
 mod metrics;
 mod pages;
 mod plugins;
@@ -20,6 +21,7 @@ mod wait;
 use super::route::Route;
 
 pub(super) use crons::slots;
+pub(super) use dead::FILTERS as DEAD_FILTERS;
 pub(super) use jobs::of_schedule;
 
 /// Every resource.
@@ -33,6 +35,7 @@ pub(super) fn routes() -> impl Iterator<Item = Route> {
         queues::ROUTES,
         unique::ROUTES,
         dead::ROUTES,
+        many_dead::ROUTES,
         export::ROUTES,
         crons::ROUTES,
         plugins::ROUTES,

@@ -38,6 +38,10 @@ fn same(sorted: &Sorted<u32, u32>, tree: &BTreeMap<u32, u32>) {
         let below: Vec<u32> = sorted.below(end).map(|(key, _)| key).collect();
         let range = tree.range(..end.unwrap_or(u32::MAX));
         assert_eq!(below, range.rev().map(|(key, _)| *key).collect::<Vec<_>>());
+        let start = end.unwrap_or(1);
+        let from: Vec<u32> = sorted.from(start).map(|(key, _)| key).collect();
+        let range = tree.range(start..).map(|(key, _)| *key);
+        assert_eq!(from, range.collect::<Vec<_>>());
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        super::form::Form,
+        super::{form::Form, resources::DEAD_FILTERS},
         schema::{
             closed, count, flag, id, instant, list, name, object, one_of, or_null, range, text,
             without,
@@ -36,13 +36,28 @@ pub(super) fn all() -> Named {
         ("Letters", many()),
         (
             "LettersChanged",
-            object([(
-                "letters",
-                list(without(
-                    object([("id", id("The letter.")), ("error", name("Refused"))]),
-                    &["error"],
-                )),
-            )]),
+            object([
+                (
+                    "letters",
+                    list(without(
+                        object([("id", id("The letter.")), ("error", name("Refused"))]),
+                        &["error"],
+                    )),
+                ),
+                ("done", count("How many were changed, or would be.")),
+                (
+                    "refused",
+                    count(
+                        "How many were left alone, or would be. Of all that fit a filter `letters` names these, at most 1000.",
+                    ),
+                ),
+                (
+                    "stopped",
+                    or_null(text(
+                        "Why it ended before it was through, if it did: the rest is as it was.",
+                    )),
+                ),
+            ]),
         ),
         ("Count", object([("count", count("How many."))])),
         ("Purge", purge()),
@@ -81,8 +96,39 @@ fn many() -> Value {
         ],
     );
     let letters = json!({ "type": "array", "maxItems": 1000, "items": letter });
-    let dry_run = flag("Only say what would become of each.");
-    closed(&["letters"], [("letters", letters), ("dry_run", dry_run)])
+    closed(
+        &[],
+        [
+            ("letters", letters),
+            ("filter", filter()),
+            (
+                "all",
+                flag("All letters; in place of `letters` and `filter`."),
+            ),
+            (
+                "per_second",
+                range(
+                    0,
+                    i64::from(u32::MAX),
+                    "At most so many a second of those that fit; 0 for no bound.",
+                ),
+            ),
+            ("dry_run", flag("Only say what would become of each.")),
+        ],
+    )
+}
+
+/// All that a list of letters is chosen by; something must be said.
+fn filter() -> Value {
+    let fields = DEAD_FILTERS.iter().map(|param| {
+        let mut schema = param.form.schema();
+        schema["description"] = param.says.into();
+        (param.name, or_null(schema))
+    });
+    let mut filter = closed(&[], fields);
+    filter["minProperties"] = 1.into();
+    filter["description"] = "All letters that fit, in place of `letters`.".into();
+    filter
 }
 
 fn purge() -> Value {
