@@ -8,6 +8,7 @@ pub mod config;
 pub mod disk;
 pub mod engine;
 pub mod entropy;
+pub mod figures;
 mod identity;
 mod json;
 pub mod metrics;

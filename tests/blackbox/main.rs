@@ -2,6 +2,7 @@
 
 mod backup;
 mod batches;
+mod bench;
 mod bulk;
 mod call_off;
 mod chains;

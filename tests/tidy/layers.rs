@@ -15,7 +15,7 @@ struct Room {
 }
 
 const GROUND: &[&str] = &[
-    "clock", "entropy", "shutdown", "disk", "metrics", "traces", "identity",
+    "clock", "entropy", "shutdown", "disk", "metrics", "traces", "identity", "figures",
 ];
 const NO_GUESTS: &[&str] = &["wasmtime", "wasmtime_wasi"];
 const NO_OUTSIDE: &[&str] = &[
@@ -32,7 +32,7 @@ const NO_OUTSIDE: &[&str] = &[
 ];
 
 /// The table, from the ground up. `main` wires everything, as `app` may, and has no row.
-const ROOMS: [Room; 16] = [
+const ROOMS: [Room; 17] = [
     ground("clock"),
     ground("entropy"),
     ground("shutdown"),
@@ -40,6 +40,7 @@ const ROOMS: [Room; 16] = [
     ground("metrics"),
     ground("traces"),
     ground("identity"),
+    ground("figures"),
     room("store", &[], NO_GUESTS),
     room("plugin", &[], &[]),
     room("engine", &["store", "plugin"], NO_OUTSIDE),

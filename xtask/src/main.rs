@@ -35,11 +35,9 @@ usage: cargo xtask COMMAND
                   try the dashboard in Debian's chromium (Playwright, from npm); --long adds page times at
                   a million jobs and 200,000 dead letters
   tidy            the house rules alone
-  bench store [OPTIONS]
-                  measure the store beside a bare log, in an optimised build; --help shows the options
-  bench sandbox [OPTIONS]
-                  measure an attempt beside a bare one, and a start with many plugins
-  bench scheduler measure enqueueing, claiming and cancelling beside 10^3 to 10^6 waiting jobs
+  bench [store|sandbox|drain|latency|scheduler|recovery|coldstart|runaways|scale ...] [OPTIONS]
+                  measure the product beside the least that any program would need, in an optimised build; all
+                  of them when none is named; --help shows what each does and the options
 ";
 
 fn main() -> ExitCode {
@@ -60,7 +58,7 @@ fn main() -> ExitCode {
         ["browser"] => browser::run(&root, false),
         ["browser", "--long"] => browser::run(&root, true),
         ["tidy"] => test::tidy(&root),
-        ["bench", bench, ref words @ ..] => bench::run(&root, bench, words),
+        ["bench", ref words @ ..] => bench::run(&root, words),
         [] | ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

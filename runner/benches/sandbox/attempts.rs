@@ -2,11 +2,9 @@
 
 use std::time::Instant;
 
+use super::{bare::Bare, guests, product::Product};
 use crate::{
-    bare::Bare,
-    command::Wanted,
-    guests,
-    product::Product,
+    command::Size,
     report::{Goal, Line, Report},
     stage::Place,
 };
@@ -14,7 +12,7 @@ use crate::{
 /// What the runner may add to a bare attempt, in µs.
 const ADDED_US: f64 = 4.0;
 
-pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+pub(crate) fn measure(place: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
     for guest in guests::all()? {
         let dir = place.fresh("attempts")?;
         let product = Product::new(&dir, &guest.bytes, guest.kind)?;

@@ -10,7 +10,7 @@ use wasmtime::{
 use wasmtime_wasi::{ResourceTable, WasiCtx};
 use wasmtime_wasi_http::WasiHttpCtx;
 
-use crate::product::PAYLOAD;
+use super::product::PAYLOAD;
 
 mod imports;
 

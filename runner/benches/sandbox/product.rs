@@ -1,12 +1,10 @@
 //! The product's own path for one attempt: the host of a worker thread, as the engine calls it.
 
-use std::{
-    collections::BTreeMap, fs, future::Future, path::Path, pin::Pin, process::ExitCode, sync::Arc,
-};
+use std::{collections::BTreeMap, fs, path::Path, process::ExitCode, sync::Arc};
 
 use sandhog::plugin::{
-    AttemptRequest, COMPILE_VERB, Halt, Host, HostFactory, Limits, Live, Plugin, Plugins, Registry,
-    RegistryOptions, SandboxOptions, Services, WasmHostFactory, compile_as_child,
+    AttemptRequest, COMPILE_VERB, Halt, Host, HostFactory, Limits, Live, OneJob, Plugin, Plugins,
+    Registry, RegistryOptions, SandboxOptions, Services, WasmHostFactory, compile_as_child,
 };
 use sandhog_model::{Job, JobId, KindDefaults, NewJob, Outcome, Token, UnixMs};
 
@@ -74,7 +72,7 @@ impl Product {
         Ok(Self {
             host: WasmHostFactory::new(SandboxOptions::default())?.host()?,
             plugin: Arc::clone(plugin),
-            services: Arc::new(Alone),
+            services: Arc::<OneJob>::default(),
             job,
             runtime: stage::runtime(),
             _registry: registry,
@@ -110,31 +108,5 @@ impl Product {
             config: Arc::new(BTreeMap::new()),
             live: Arc::new(Live::default()),
         }
-    }
-}
-
-/// There is no store: no guest here asks for one.
-struct Alone;
-
-impl Services for Alone {
-    fn checkpoint(
-        &self,
-        _: JobId,
-        _: Token,
-        _: Vec<u8>,
-    ) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn mint(&self) -> JobId {
-        JobId(2)
-    }
-
-    fn wall(&self) -> UnixMs {
-        stage::now()
-    }
-
-    fn complete(&self, job: Job) -> Job {
-        job
     }
 }

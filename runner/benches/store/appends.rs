@@ -10,9 +10,9 @@ use std::{
 
 use sandhog::store::{Inspect, Store, wal::Durability};
 
+use super::bare::BareLog;
 use crate::{
-    bare::BareLog,
-    command::Wanted,
+    command::Size,
     report::{Goal, Line, Report},
     stage::{self, PAYLOAD, Place},
 };
@@ -31,7 +31,7 @@ struct Round {
     per_sync: f64,
 }
 
-pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+pub(crate) fn measure(place: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
     for (callers, jobs) in CALLERS {
         compare(place, wanted, report, callers, jobs, Durability::Commit)?;
     }
@@ -45,7 +45,7 @@ pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Re
 
 fn compare(
     place: &Place,
-    wanted: &Wanted,
+    wanted: &Size,
     report: &mut Report,
     callers: usize,
     jobs: usize,

@@ -22,6 +22,8 @@ const MAILBOX: usize = 4096;
 
 struct Wish {
     payload: Vec<u8>,
+    /// Records of this payload.
+    records: usize,
     reply: oneshot::Sender<u64>,
 }
 
@@ -49,8 +51,10 @@ impl BareLog {
             while let Ok(first) = inbox.recv() {
                 let mut next = Some(first);
                 while let Some(wish) = next {
-                    sequence += 1;
-                    frame(&mut bytes, sequence, &wish.payload);
+                    for _ in 0..wish.records {
+                        sequence += 1;
+                        frame(&mut bytes, sequence, &wish.payload);
+                    }
                     replies.push((wish.reply, sequence));
                     next = inbox.try_recv().ok();
                 }
@@ -76,12 +80,22 @@ impl BareLog {
 
     /// Append a record; answered once it is durable.
     pub(crate) async fn append(&self, payload: Vec<u8>) -> u64 {
+        self.tell(payload, 1).await.expect("the writer answers")
+    }
+
+    /// Append so many records of this payload; their answer comes once they are durable.
+    pub(crate) fn tell(&self, payload: Vec<u8>, records: usize) -> oneshot::Receiver<u64> {
         let (reply, answer) = oneshot::channel();
         let mailbox = self.mailbox.as_ref().expect("open until dropped");
+        let wish = Wish {
+            payload,
+            records,
+            reply,
+        };
         mailbox
-            .try_send(Wish { payload, reply })
+            .try_send(wish)
             .unwrap_or_else(|_| panic!("the mailbox has room for every caller"));
-        answer.await.expect("the writer answers")
+        answer
     }
 }
 

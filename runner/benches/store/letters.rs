@@ -5,9 +5,9 @@ use std::{fs::File, os::unix::fs::FileExt, path::Path, time::Instant};
 use sandhog::store::{DeadFilter, PageRequest, Store, wal::Durability};
 use sandhog_model::{Failure, FailureKind, Outcome};
 
+use super::recovery;
 use crate::{
-    command::Wanted,
-    recovery,
+    command::Size,
     report::{Goal, Line, Report},
     stage::{self, Place},
 };
@@ -19,7 +19,7 @@ const ROWS: usize = 50;
 /// Milliseconds a page may take.
 const PAGE_MS: f64 = 200.0;
 
-pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+pub(crate) fn measure(place: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
     let letters = (wanted.count / SHARE).max(ROWS);
     let dir = place.fresh("dead")?;
     recovery::with_store(&dir, |store| {

@@ -3,11 +3,13 @@
 use std::{path::Path, time::Duration};
 
 use sandhog::store::{Inspect, Store, wal::Durability};
+use sandhog_model::State;
 use serde_json::{Value, json};
 
+use super::recovery;
 use crate::{
-    command::Wanted,
-    part, recovery,
+    command::Size,
+    part,
     report::{Goal, Line, Report},
     stage::{self, Place},
 };
@@ -17,7 +19,7 @@ const BYTES: f64 = 150.0;
 /// Longer than the allocator keeps what is free.
 const REST: Duration = Duration::from_millis(1500);
 
-pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+pub(crate) fn measure(place: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
     let jobs = wanted.count;
     let mut filled = Vec::new();
     let mut opened = Vec::new();
@@ -76,4 +78,13 @@ pub(crate) fn resident() -> Result<u64, String> {
         .and_then(|kib| kib.trim().parse::<u64>().ok())
         .ok_or("no VmRSS in /proc/self/status")?;
     Ok(kib * 1024)
+}
+
+/// Jobs that wait.
+pub(crate) fn waiting(store: &dyn Inspect) -> Result<usize, String> {
+    let stats = stage::runtime().block_on(store.stats());
+    let stats = stats.map_err(|error| error.to_string())?;
+    let mut states = stats.jobs.iter();
+    let waiting = states.find(|(state, _)| *state == State::Available);
+    Ok(waiting.map_or(0, |(_, count)| *count as usize))
 }

@@ -6,7 +6,7 @@ use sandhog::store::{LeasedJob, Store, wal::Durability};
 use sandhog_model::{Attempt, ClaimRequest, Outcome, Output, Settlement};
 
 use crate::{
-    command::Wanted,
+    command::Size,
     part,
     report::{Goal, Line, Report},
     stage::{self, KIND, Place},
@@ -17,7 +17,7 @@ pub(crate) const MANY: usize = 1000;
 /// How much longer an open may take than a read.
 const TIMES: f64 = 2.0;
 
-pub(crate) fn measure(place: &Place, wanted: &Wanted, report: &mut Report) -> Result<(), String> {
+pub(crate) fn measure(place: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
     let dir = place.fresh("waiting")?;
     with_store(&dir, |store| enqueue(store, wanted.count))?;
     let name = format!("open, {} waiting jobs", wanted.count);
@@ -74,12 +74,17 @@ pub(crate) fn compare(
 
 /// Enqueue jobs, many in a wish.
 pub(crate) fn enqueue(store: &dyn Store, jobs: usize) -> Result<(), String> {
+    enqueue_over(store, jobs, 1)
+}
+
+/// The same over so many queues, one after the other.
+pub(crate) fn enqueue_over(store: &dyn Store, jobs: usize, queues: usize) -> Result<(), String> {
     let runtime = stage::runtime();
     let mut left = jobs;
     while left > 0 {
         let now = stage::now();
         let many: Vec<_> = (0..left.min(MANY))
-            .map(|_| stage::job(store, now))
+            .map(|number| stage::job_in(store, now, (left - number) % queues))
             .collect();
         left -= many.len();
         let answers = runtime

@@ -1,5 +1,6 @@
 //! The composition root: the only place that knows every room and wires them together.
 
+mod bench;
 mod http;
 mod init;
 mod log_report;
@@ -28,6 +29,7 @@ use crate::{
     },
 };
 
+pub use bench::{AttemptEnd, AttemptWatch, Stage, Stand};
 pub use rooms::Program;
 
 /// What ended is kept so long whatever `[store]` says: who waits for a result asks again within less.

@@ -8,10 +8,12 @@ use std::{
 
 use anyhow::Context;
 
-use super::{init, log_report, offline, registry_options, runner, trial};
+use super::{bench, init, log_report, offline, registry_options, runner, trial};
 use crate::{
     api::Ctx,
-    cli::{Dumped, LogCheck, LogRecord, LogRepair, OpenError, ReadSettings, Rooms, Tryout},
+    cli::{
+        Dumped, LogCheck, LogRecord, LogRepair, Measure, OpenError, ReadSettings, Rooms, Tryout,
+    },
     config::Config,
     disk::RealDisk,
     plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions},
@@ -63,6 +65,10 @@ impl Rooms for Program {
 
     fn tryout(&self, config: &Config, file: &Path) -> Result<Box<dyn Tryout>, Problem> {
         trial::open(config, file)
+    }
+
+    fn measure(&self, config: &Config, file: &Path) -> Result<Box<dyn Measure>, Problem> {
+        bench::open(config, file)
     }
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {

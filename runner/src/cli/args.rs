@@ -6,9 +6,9 @@ use clap::{Args, Parser, Subcommand, builder::NonEmptyStringValueParser};
 use sandhog_model::JobId;
 
 use super::{
-    batch::BatchCommand, cron::CronCommand, dead::DeadCommand, enqueue::EnqueueArgs,
-    job::JobCommand, limit::LimitCommand, plugin::PluginCommand, queue::QueueCommand,
-    remote::RemoteArgs, session::Format, top::TopArgs, unique::UniqueCommand,
+    batch::BatchCommand, bench::BenchArgs, cron::CronCommand, dead::DeadCommand,
+    enqueue::EnqueueArgs, job::JobCommand, limit::LimitCommand, plugin::PluginCommand,
+    queue::QueueCommand, remote::RemoteArgs, session::Format, top::TopArgs, unique::UniqueCommand,
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
@@ -86,6 +86,12 @@ pub(super) enum Verb {
     /// Make, check and try handlers
     #[command(subcommand)]
     Plugin(PluginCommand),
+    /// Measure a handler: jobs a second, and where the time of an attempt goes
+    ///
+    /// Runs jobs with this payload for real, on a runner of its own with a data directory that is thrown away, in turns
+    /// with attempts that have nothing around them. It needs no runner and touches none; the settings count, with the
+    /// grants of NAME.toml beside the component. Whatever the handler sends or writes outside happens for each attempt.
+    Bench(Box<BenchArgs>),
     /// Look at the workers, and have them wait or stop
     #[command(subcommand)]
     Worker(WorkerCommand),

@@ -3,6 +3,7 @@
 
 mod args;
 mod batch;
+mod bench;
 mod cron;
 mod dead;
 mod door;
@@ -50,8 +51,8 @@ use crate::{
 
 pub use exit::Exit;
 pub use rooms::{
-    Dumped, Finding, LogCheck, LogRecord, LogRepair, OpenError, ReadSettings, RepairedLog, Rooms,
-    Trial, Tryout,
+    Bared, Drained, Dumped, Finding, LogCheck, LogRecord, LogRepair, Measure, OpenError,
+    ReadSettings, RepairedLog, Rooms, Trial, Tryout,
 };
 pub use session::{Format, Io};
 pub(crate) use text::plain;
@@ -183,6 +184,7 @@ fn remote(
         verb,
         Verb::Start { .. }
             | Verb::Log(_)
+            | Verb::Bench(_)
             | Verb::Config(args::ConfigCommand::Check { .. } | args::ConfigCommand::Show)
     );
     match is_local {
@@ -224,6 +226,7 @@ fn act(session: &mut Session<'_, '_>, verb: Verb) -> Outcome<Exit> {
         Verb::Dead(command) => dead::run(session, command),
         Verb::Cron(command) => cron::run(session, command),
         Verb::Plugin(command) => plugin::run(session, command),
+        Verb::Bench(args) => bench::run(session, *args),
         Verb::Worker(command) => worker::run(session, command),
         Verb::Stats => stats::run(session),
         Verb::Top(args) => top::run(session, &args),

@@ -17,7 +17,7 @@ is shown with control characters written out, so that it cannot give orders to a
 
 With a runner up, the verbs speak to it through the socket in the data directory. With none up they open the
 directory themselves: `enqueue` without `--wait`, every verb that reads, and every verb of `job`, `batch`, `dead`, `cron`, `queue`, `limit` and `unique`.
-`enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next` and
+`enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next`, `bench` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
 With `--url` (or `SANDHOG_URL`) they speak to a runner over HTTP, wherever it is, and open no directory; `--token-file` (or
@@ -29,7 +29,7 @@ same version. Bounds that are not given, as for `dead purge`, are those of the s
 | code | meaning |
 |---|---|
 | 0 | done; with `--wait`: the job completed |
-| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin test`: a test failed or a sample came out otherwise; `plugin check` and `log check`: something is wrong; `log repair`: nothing was repaired |
+| 1 | the operation failed; with `--wait`: the job is dead, discarded or cancelled; `plugin run`: the attempt did not complete, so for a snooze and a discard too; `plugin test`: a test failed or a sample came out otherwise; `plugin check` and `log check`: something is wrong; `bench`: an attempt did not complete, so there are no figures; `log repair`: nothing was repaired |
 | 2 | the command line, the settings or the input are not right; nothing was done |
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |
@@ -87,6 +87,14 @@ language imports whether it is used or not.
 
 `plugin test` gives `components` (`name, file, size`), `samples` (`name, kind, outcome, duration_us, differences`) and `passed`. `plugin run --watch` gives
 one value for each attempt.
+
+## The JSON of a bench
+
+`file, plugin, digest, kind, payload_bytes, durability, place, workers, jobs, jobs_per_second, us, parts_us, overlaps, reports, rounds`. `jobs_per_second` and
+`us`, a worker's time for a job in microseconds, are `{runner, runner_spread, bare, bare_spread, ratio}`: medians of the rounds, and largest minus smallest
+over the median. `parts_us` are the parts of `us`: `making, handler, ending` of the sandbox, as the bare attempts have them, then `runner, claiming,
+rest`; `overlaps` is true when handlers waited and attempts of a worker ran beside each other, so that the parts are more than the whole. `reports` is
+`{jobs, answered_ms, jobs_for_a_sync}`. What they mean is in [performance.md](performance.md#your-own-handler).
 
 ## Bulk files
 

@@ -12,7 +12,7 @@ use sandhog_model::JobId;
 use crate::{
     api::Ctx,
     config::{Config, ConfigError},
-    plugin::{Catalog, Checked, Live, Plugin, Problem, Tried},
+    plugin::{BareAttempt, Catalog, Checked, Live, Plugin, Problem, Tried},
 };
 
 /// Reads the settings, with the flags and the environment of the command.
@@ -48,6 +48,10 @@ pub trait Rooms {
 
     /// Get a component ready to be tried without a store. Refused when the file cannot be used.
     fn tryout(&self, config: &Config, file: &Path) -> Result<Box<dyn Tryout>, Problem>;
+
+    /// Get a component ready to be measured by a runner of its own, on a data directory that is thrown away. Refused
+    /// when the file cannot be used.
+    fn measure(&self, config: &Config, file: &Path) -> Result<Box<dyn Measure>, Problem>;
 
     /// Read the whole log and dead letters and change nothing; works beside a running runner.
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck>;
@@ -102,6 +106,53 @@ pub struct Trial {
     pub headers: Vec<(String, String)>,
     /// By which it is interrupted.
     pub live: Arc<Live>,
+}
+
+/// A component ready to be measured.
+pub trait Measure {
+    /// What it is.
+    fn plugin(&self) -> &Plugin;
+
+    /// The folder on whose disk the log is written.
+    fn place(&self) -> &Path;
+
+    /// Run so many jobs that wait already, to the last report. Refused when one of them does not complete.
+    fn drain(&self, trial: &Trial, jobs: usize) -> anyhow::Result<Drained>;
+
+    /// Run as many attempts with nothing around them.
+    fn bare(&self, trial: &Trial, jobs: usize) -> anyhow::Result<Bared>;
+}
+
+/// Jobs that a runner ran.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Drained {
+    /// How many.
+    pub jobs: usize,
+    /// From the first claim to the last report that is as durable as the settings ask for.
+    pub seconds: f64,
+    /// Worker threads.
+    pub workers: usize,
+    /// The time of all attempts in the workers' hosts, added up.
+    pub running: Duration,
+    /// From each claim to its answer, added up.
+    pub claiming: Duration,
+    /// From each report to its answer, added up. Workers do not wait for it.
+    pub reporting: Duration,
+    /// Reports, each on attempts that ended together.
+    pub reports: u64,
+    /// Syncs of the log.
+    pub syncs: u64,
+}
+
+/// Attempts with nothing around them.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Bared {
+    /// How many.
+    pub jobs: usize,
+    /// Threads that ran them.
+    pub workers: usize,
+    /// Their time, added up over the threads.
+    pub spent: BareAttempt,
 }
 
 /// What a check of the log found.

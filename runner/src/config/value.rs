@@ -343,6 +343,9 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl Durability {
+    /// All there are.
+    pub const ALL: [Self; 3] = [Self::Commit, Self::Interval, Self::None];
+
     /// Its name in the file.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -353,10 +356,10 @@ impl Durability {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
-        [Self::Commit, Self::Interval, Self::None]
-            .into_iter()
-            .find(|one| one.name() == name)
+    /// The one of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 

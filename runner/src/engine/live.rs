@@ -11,7 +11,7 @@ use std::{
 
 use sandhog_model::{Asked, Cancellation, JobId, Token};
 
-use super::view::WorkerRow;
+use super::view::{Waits, WorkerRow};
 use crate::plugin::{Live, LiveView};
 
 /// How long a leased job may take to start on a busy worker, and how often that is looked at, when it was
@@ -187,11 +187,34 @@ impl LiveTable {
 #[derive(Debug, Default)]
 pub(super) struct WorkerCount {
     ended: AtomicU64,
+    claims: AtomicU64,
+    claiming_ns: AtomicU64,
+    reports: AtomicU64,
+    reporting_ns: AtomicU64,
 }
 
 impl WorkerCount {
     pub(super) fn one_ended(&self) {
         self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A claim was answered after this time.
+    pub(super) fn claimed(&self, took: Duration) {
+        count(&self.claims, &self.claiming_ns, took);
+    }
+
+    /// Reports on attempts that had ended together were answered after this time.
+    pub(super) fn reported(&self, took: Duration) {
+        count(&self.reports, &self.reporting_ns, took);
+    }
+
+    /// Add to what the workers waited for.
+    pub(super) fn add_to(&self, waits: &mut Waits) {
+        let read = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        waits.claims += read(&self.claims);
+        waits.claiming += Duration::from_nanos(read(&self.claiming_ns));
+        waits.reports += read(&self.reports);
+        waits.reporting += Duration::from_nanos(read(&self.reporting_ns));
     }
 
     pub(super) fn row(&self, number: usize, slots: usize, live: &LiveTable) -> WorkerRow {
@@ -202,6 +225,12 @@ impl WorkerCount {
             ended: self.ended.load(Ordering::Relaxed),
         }
     }
+}
+
+fn count(times: &AtomicU64, ns: &AtomicU64, took: Duration) {
+    times.fetch_add(1, Ordering::Relaxed);
+    let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+    ns.fetch_add(took, Ordering::Relaxed);
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ pub use cron::{CRON_HEADER, CronBook, CronEntry, CronOverlap, ReadEntry, SLOT_HE
 pub use services::complete;
 pub use settings::{KindRule, Settings, door_defaults};
 pub use start::{Engine, EngineOptions, EngineParts, StartError};
-pub use view::{MemoryUse, Mode, WorkerRow};
+pub use view::{MemoryUse, Mode, Waits, WorkerRow};
 
 /// What others may see of a running engine.
 pub trait Running: Send + Sync + 'static {

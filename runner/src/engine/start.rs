@@ -14,7 +14,7 @@ use super::{
     run::RunContext,
     services::EngineServices,
     settings::Settings,
-    view::WorkerRow,
+    view::{Waits, WorkerRow},
     worker::{Phase, Worker},
 };
 use crate::{
@@ -195,6 +195,15 @@ impl Engine {
             live: self.live.clone(),
             grace: self.options.cancel_grace,
         }
+    }
+
+    /// What the workers waited for of the store.
+    pub fn waits(&self) -> Waits {
+        let mut waits = Waits::default();
+        self.counts
+            .iter()
+            .for_each(|count| count.add_to(&mut waits));
+        waits
     }
 
     /// Resolves when a worker thread is gone although nobody asked it to stop.

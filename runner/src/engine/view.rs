@@ -1,5 +1,7 @@
 //! What the engine shows of itself.
 
+use std::time::Duration;
+
 use sandhog_model::JobId;
 use serde::{Deserialize, Serialize};
 
@@ -51,4 +53,17 @@ pub struct WorkerRow {
     pub running: Vec<JobId>,
     /// Attempts it ended since the start.
     pub ended: u64,
+}
+
+/// What all workers waited for of the store since the start. Attempts go on meanwhile, where there are any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Waits {
+    /// Claims.
+    pub claims: u64,
+    /// From each claim to its answer, added up.
+    pub claiming: Duration,
+    /// Reports, each on the attempts of a worker that had ended together.
+    pub reports: u64,
+    /// From each report to its answer, added up. A worker does not wait for it: the slots are free before.
+    pub reporting: Duration,
 }

@@ -1,6 +1,10 @@
 //! A worker thread: one current-thread runtime, one host, a number of slots.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use sandhog_model::{ClaimRequest, Settlement, UnixMs};
 use tokio::{
@@ -113,7 +117,10 @@ impl Worker {
             slots.next_due = None;
             return;
         }
-        let claimed = match self.store.claim(ClaimRequest { kinds, max }).await {
+        let asked = Instant::now();
+        let answer = self.store.claim(ClaimRequest { kinds, max }).await;
+        self.count.claimed(asked.elapsed());
+        let claimed = match answer {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(%error, "cannot claim jobs");
@@ -148,10 +155,12 @@ impl Worker {
         while let Some(ended) = slots.running.try_join_next_with_id() {
             reports.push(self.report(slots, ended));
         }
-        let store = self.store.clone();
-        slots
-            .settling
-            .spawn_local(async move { settle(store, reports).await });
+        let (store, count) = (self.store.clone(), self.count.clone());
+        slots.settling.spawn_local(async move {
+            let told = Instant::now();
+            settle(store, reports).await;
+            count.reported(told.elapsed());
+        });
     }
 
     fn report(&self, slots: &mut Slots, ended: Result<(Id, Settlement), JoinError>) -> Settlement {

@@ -34,10 +34,10 @@ pub use capabilities::{
 pub use code::NativeCode;
 pub use registry::{
     ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt,
-    MissingImport, NoVersion, PluginAct, PluginView, Quarantine, Registry, RegistryError,
+    MissingImport, NoVersion, OneJob, PluginAct, PluginView, Quarantine, Registry, RegistryError,
     RegistryOptions, Stamp, Trial, Tried, Tryout, Version, VersionView, check, compile_as_child,
 };
-pub use sandbox::{SandboxOptions, WasmHost, WasmHostFactory};
+pub use sandbox::{BareAttempt, SandboxOptions, WasmHost, WasmHostFactory};
 
 /// One attempt to run.
 #[derive(Debug, Clone)]

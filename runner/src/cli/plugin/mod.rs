@@ -178,25 +178,25 @@ fn serving<'t>(
         let of = kinds(tryout.plugin());
         all.extend(of.into_iter().map(|kind| (tryout.as_ref(), kind)));
     }
-    let listed = || {
-        all.iter()
-            .map(|(_, kind)| *kind)
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let found = match wanted {
-        Some(wanted) => all.iter().find(|(_, kind)| *kind == wanted),
-        None if all.len() == 1 => all.first(),
-        None => return Err(format!("name a kind, one of {}", listed())),
-    };
-    let (tryout, kind) = found.ok_or_else(|| {
-        let wanted = wanted.unwrap_or_default();
-        format!("it does not serve kind {wanted:?}: it serves {}", listed())
-    })?;
-    Ok((*tryout, (*kind).to_owned()))
+    let names: Vec<&str> = all.iter().map(|(_, kind)| *kind).collect();
+    let (tryout, kind) = all[chosen(&names, wanted)?];
+    Ok((tryout, kind.to_owned()))
 }
 
-fn kinds(plugin: &Plugin) -> Vec<&str> {
+/// The place of the kind that is wanted: of the only one there is when none is.
+pub(super) fn chosen(kinds: &[&str], wanted: Option<&str>) -> Result<usize, String> {
+    let listed = kinds.join(", ");
+    match wanted {
+        None if kinds.len() == 1 => Ok(0),
+        None => Err(format!("name a kind, one of {listed}")),
+        Some(wanted) => kinds
+            .iter()
+            .position(|kind| *kind == wanted)
+            .ok_or_else(|| format!("it does not serve kind {wanted:?}: it serves {listed}")),
+    }
+}
+
+pub(super) fn kinds(plugin: &Plugin) -> Vec<&str> {
     plugin.kinds.iter().map(|info| info.kind.as_str()).collect()
 }
 
@@ -210,7 +210,7 @@ fn folder(session: &mut Session<'_, '_>) -> Outcome<Catalog> {
 }
 
 /// Refuse a component that is not there.
-fn present(component: &Path) -> Outcome<()> {
+pub(super) fn present(component: &Path) -> Outcome<()> {
     if component.is_file() {
         return Ok(());
     }

@@ -21,6 +21,7 @@ use crate::{
     plugin::{Catalog, Checked, Limits, Plugin, Problem, Report, Tried, parse_grants},
 };
 
+mod bench;
 mod cron;
 mod dead;
 mod jobs;
@@ -123,6 +124,16 @@ impl Rooms for Desk {
             plugin.kinds.push(later);
         }
         Ok(Box::new(Tries(plugin)))
+    }
+
+    fn measure(&self, config: &Config, file: &Path) -> Result<Box<dyn Measure>, Problem> {
+        let durable = config.store.durability == config::Durability::Commit;
+        // One that has more kinds than one is tried with `two.wasm`.
+        let tryout = self.tryout(config, file)?;
+        Ok(Box::new(bench::Measures {
+            plugin: tryout.plugin().clone(),
+            durable,
+        }))
     }
 
     fn check_log(&self, config: &Config) -> anyhow::Result<LogCheck> {

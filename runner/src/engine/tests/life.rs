@@ -18,6 +18,12 @@ async fn a_job_runs_to_its_result() {
     stage.stop(Duration::from_secs(5)).await;
     let ended: u64 = stage.engine.workers().iter().map(|row| row.ended).sum();
     assert_eq!(ended, 1);
+    let waits = stage.engine.waits();
+    assert!(waits.claims > 0 && !waits.claiming.is_zero(), "{waits:?}");
+    assert!(
+        waits.reports == 1 && !waits.reporting.is_zero(),
+        "{waits:?}"
+    );
 }
 
 #[tokio::test]

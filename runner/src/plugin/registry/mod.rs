@@ -54,7 +54,7 @@ pub use desk::{ActRefused, PluginAct, PluginView, VersionView};
 pub use folder::Stamp;
 pub use halt::Halt;
 pub use imports::MissingImport;
-pub use trial::{Checked, Trial, Tried, Tryout, check};
+pub use trial::{Checked, OneJob, Trial, Tried, Tryout, check};
 pub use versions::{NoVersion, Quarantine, Version};
 pub use whole::DirError;
 

@@ -257,11 +257,17 @@ fn problem(file: &Path, fault: Fault) -> Problem {
     }
 }
 
-/// The services of a job that nothing else knows: checkpoints are taken and forgotten.
+/// The services of a job that no store knows: checkpoints are taken and forgotten.
 #[derive(Default)]
-struct OneJob {
+pub struct OneJob {
     clock: SystemClock,
     mint: Mutex<IdMint>,
+}
+
+impl fmt::Debug for OneJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OneJob").finish_non_exhaustive()
+    }
 }
 
 impl Services for OneJob {

@@ -31,11 +31,11 @@ pub struct WasmHostFactory {
 
 /// A worker thread's host: its own engine and pool, and the components it has linked.
 pub struct WasmHost {
-    engine: Engine,
+    pub(super) engine: Engine,
     linker: Linker<State>,
     /// By plugin name, so that a replaced component's code is let go.
     linked: RefCell<HashMap<String, Linked>>,
-    outside: Arc<Outside>,
+    pub(super) outside: Arc<Outside>,
     // Its clock runs as long as someone holds it.
     _engines: Arc<Engines>,
 }
@@ -173,7 +173,7 @@ impl WasmHost {
     }
 
     /// The plugin, loaded from its native code and linked, once for each digest.
-    fn link(&self, plugin: &Plugin) -> Result<HandlerPluginPre<State>, String> {
+    pub(super) fn link(&self, plugin: &Plugin) -> Result<HandlerPluginPre<State>, String> {
         if let Some(linked) = self.linked.borrow().get(&plugin.name)
             && linked.digest == plugin.digest
         {
@@ -220,7 +220,7 @@ fn not_run(mut attempt: Attempt, services: &Arc<dyn Services>) -> Report {
 }
 
 /// The job as the guest sees it, and what the guest may do for it.
-fn hand_over(
+pub(super) fn hand_over(
     request: AttemptRequest,
     services: &Arc<dyn Services>,
     outside: &Arc<Outside>,

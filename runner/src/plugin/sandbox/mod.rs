@@ -2,6 +2,7 @@
 //! way it can end.
 
 pub(crate) mod backtrace;
+mod bare;
 pub(crate) mod bindings;
 mod cpu;
 pub(crate) mod engines;
@@ -18,5 +19,6 @@ pub(crate) mod tests;
 pub(crate) mod trap;
 mod untyped;
 
+pub use bare::BareAttempt;
 pub use engines::SandboxOptions;
 pub use host::{WasmHost, WasmHostFactory};

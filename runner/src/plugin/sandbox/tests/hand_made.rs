@@ -36,6 +36,32 @@ fn a_hand_made_handler_completes() {
 }
 
 #[test]
+fn a_bare_attempt_says_where_its_time_went_and_how_it_failed() {
+    let bare = |text: &str| {
+        let dir = TempDir::new().unwrap();
+        let rig = Rig::with(unchecked(dir.path(), text));
+        let mut request = rig.request("hand-made", &[]);
+        request.limits = within(Duration::from_millis(300));
+        rig.bare(request)
+    };
+    let spent = bare(&HandMade::PLAIN.text()).expect("it completes");
+    let parts = [spent.making, spent.calling, spent.ending];
+    assert!(parts.iter().all(|part| !part.is_zero()), "{spent:?}");
+    assert_eq!(spent.all(), parts.iter().sum::<Duration>());
+    let failing = |handle| {
+        let failing = HandMade {
+            handle,
+            ..HandMade::default()
+        };
+        bare(&failing.text()).expect_err("it does not complete")
+    };
+    let trapped = failing("unreachable");
+    assert!(trapped.contains("unreachable"), "{trapped}");
+    let endless = failing("(loop $on (br $on))");
+    assert!(endless.contains("Deadline"), "{endless}");
+}
+
+#[test]
 fn every_trap_has_its_name() {
     let table = "(table 2 2 funcref) (type $f (func)) (func $wrong (param i32)) (elem (i32.const 0) $wrong)";
     for (trap, body) in [

@@ -17,8 +17,8 @@ use sandhog_kit::hostile::GO;
 use sandhog_model::{Failure, Job, JobId, Outcome, RetryPolicy, Terms, Token, UnixMs};
 
 use crate::plugin::{
-    AttemptRequest, Ceilings, Grants, Host, Limits, Live, Outside, Plugin, Report, SandboxOptions,
-    Services, WasmHost, WasmHostFactory, code::Draft, registry::workshop_for_tests,
+    AttemptRequest, BareAttempt, Ceilings, Grants, Host, Limits, Live, Outside, Plugin, Report,
+    SandboxOptions, Services, WasmHost, WasmHostFactory, code::Draft, registry::workshop_for_tests,
     sandbox::engines::Engines,
 };
 
@@ -134,6 +134,12 @@ impl Rig {
             ])),
             live: Arc::default(),
         }
+    }
+
+    /// Run one attempt with nothing around it.
+    pub(crate) fn bare(&self, request: AttemptRequest) -> Result<BareAttempt, String> {
+        let services: Arc<dyn Services> = self.services.clone();
+        self.runtime.block_on(self.host.bare(request, &services))
     }
 
     /// Run one attempt at a kind with the default limits.

@@ -1,7 +1,7 @@
-//! How enqueueing, claiming and calling off grow with the jobs that wait: from a thousand to a million, over a
-//! thousand queues with limits and a hundred thousand groups. `cargo xtask bench scheduler`
+//! How enqueueing, claiming and calling off grow with the jobs that wait, from a thousand up, over many queues with
+//! limits and a hundred thousand groups: the rules alone, without a disk.
 
-use std::{hint::black_box, io::Write as _, sync::Arc, time::Instant};
+use std::{hint::black_box, sync::Arc, time::Instant};
 
 use sandhog_model::{
     Amend, Asked, Attempt, Command, Digest, Event, IdMint, Job, JobId, KindDefaults, Ledger,
@@ -9,11 +9,60 @@ use sandhog_model::{
     RetryPolicy, Scope, Settlement, Token, Unique, UnixMs,
 };
 
-const QUEUES: u64 = 1_000;
+use crate::{
+    command::Size,
+    report::{Goal, Line, Report},
+    stage::Place,
+};
+
 const GROUPS: u64 = 100_000;
+/// Steps that are measured, where as many jobs wait.
 const STEPS: usize = 20_000;
+/// The fewest jobs that wait.
+const FEWEST: usize = 1_000;
+/// How much longer a step may take beside all jobs than beside the fewest.
+const TIMES: f64 = 2.0;
+const NAMES: [&str; 4] = ["enqueue", "claim", "settle", "cancel"];
+
+/// The numbers of waiting jobs: each ten times the one before, up to this many.
+pub(crate) fn decades(most: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(FEWEST), |waiting| waiting.checked_mul(10));
+    let below: Vec<usize> = powers.take_while(|waiting| *waiting <= most).collect();
+    if below.is_empty() { vec![most] } else { below }
+}
+
+pub(crate) fn measure(_: &Place, wanted: &Size, report: &mut Report) -> Result<(), String> {
+    let decades = decades(wanted.count);
+    // Of each step, beside each number of waiting jobs, the rounds.
+    let mut figures = vec![vec![Vec::new(); decades.len()]; NAMES.len()];
+    for _ in 0..wanted.rounds {
+        for (place, waiting) in decades.iter().enumerate() {
+            let times = times(*waiting, wanted.queues as u64);
+            for (of_step, ns) in figures.iter_mut().zip(times) {
+                of_step[place].push(ns);
+            }
+        }
+    }
+    for (name, of_step) in NAMES.iter().zip(figures) {
+        for (waiting, ns) in decades.iter().zip(&of_step) {
+            report.grows(
+                &format!("{name}, ns"),
+                *waiting,
+                sandhog::figures::median(ns),
+            );
+            let name = format!("{name} beside {waiting} waiting jobs");
+            let line = Line::new(&name, "no disk", "ns", ns.clone());
+            report.push(match *waiting == decades[0] {
+                true => line,
+                false => line.beside(of_step[0].clone()).goal(Goal::AtMost(TIMES)),
+            });
+        }
+    }
+    Ok(())
+}
 
 struct World {
+    queues: u64,
     ledger: Ledger,
     mint: IdMint,
     at: u64,
@@ -21,8 +70,9 @@ struct World {
 }
 
 impl World {
-    fn new() -> Self {
+    fn new(queues: u64) -> Self {
         let mut world = Self {
+            queues,
             ledger: Ledger::default(),
             mint: IdMint::default(),
             at: 1 << 32,
@@ -37,7 +87,7 @@ impl World {
                 ..QueueLimits::default()
             },
         };
-        let queues = (0..QUEUES).map(|number| (format!("queue-{number}"), rule(number)));
+        let queues = (0..queues).map(|number| (format!("queue-{number}"), rule(number)));
         let rules = QueueRules {
             queues: queues.collect(),
             first: vec!["queue-3".into(), "queue-7".into()],
@@ -64,7 +114,7 @@ impl World {
     fn job(&mut self) -> Job {
         let now = self.now().wall;
         let chance = u128::from(self.chance()) << 40;
-        let (queue, group) = (self.chance() % QUEUES, self.chance() % GROUPS);
+        let (queue, group) = (self.chance() % self.queues, self.chance() % GROUPS);
         let new = NewJob {
             kind: format!("kind-{}", group % 3),
             queue: Some(format!("queue-{queue}")),
@@ -115,8 +165,9 @@ fn report(event: &Event) -> Option<Settlement> {
 }
 
 /// Nanoseconds of each of four steps, beside so many waiting jobs.
-fn times(standing: usize) -> [u128; 4] {
-    let mut world = World::new();
+fn times(standing: usize, queues: u64) -> [f64; 4] {
+    let steps = STEPS.min(standing);
+    let mut world = World::new(queues);
     for _ in 0..standing {
         let job = Box::new(world.job());
         world.carry_out(Command::Enqueue(job));
@@ -127,7 +178,7 @@ fn times(standing: usize) -> [u128; 4] {
         any.swap(place, world.chance() as usize % (place + 1));
     }
     let mut spent = [0; 4];
-    for _ in 0..STEPS {
+    for _ in 0..steps {
         let job = Box::new(world.job());
         let started = Instant::now();
         world.carry_out(Command::Enqueue(job));
@@ -142,8 +193,8 @@ fn times(standing: usize) -> [u128; 4] {
         spent[1] += (claimed - enqueued).as_nanos();
         spent[2] += (settled - claimed).as_nanos();
     }
-    let mut cancelled = 0;
-    for id in any.into_iter().take(STEPS) {
+    let mut cancelled = 0_u32;
+    for id in any.into_iter().take(steps) {
         let wish = Amend::Cancel {
             id,
             how: Asked::Cancel,
@@ -164,31 +215,12 @@ fn times(standing: usize) -> [u128; 4] {
         }
     }
     black_box(&world.ledger);
-    let [enqueue, claim, settle, cancel] = spent;
-    let each = |spent: u128| spent / STEPS as u128;
+    let [enqueue, claim, settle, cancel] = spent.map(|spent: u128| spent as f64);
+    let each = |spent: f64| spent / steps as f64;
     [
         each(enqueue),
         each(claim),
         each(settle),
-        cancel / cancelled.max(1),
+        cancel / f64::from(cancelled.max(1)),
     ]
-}
-
-fn main() {
-    let mut out = std::io::stdout();
-    // Whoever reads this may have gone.
-    let _ = writeln!(
-        out,
-        "waiting jobs over {QUEUES} queues and {GROUPS} groups; ns each, median of 3 (spread)"
-    );
-    for standing in [1_000, 10_000, 100_000, 1_000_000] {
-        let mut runs: Vec<[u128; 4]> = (0..3).map(|_| times(standing)).collect();
-        let mut line = format!("{standing:>9}");
-        for (step, name) in ["enqueue", "claim", "settle", "cancel"].iter().enumerate() {
-            runs.sort_by_key(|run| run[step]);
-            let [low, median, high] = [0, 1, 2].map(|run: usize| runs[run][step]);
-            line += &format!("   {name} {median:>6} ({low}..{high})");
-        }
-        let _ = writeln!(out, "{line}");
-    }
 }

@@ -60,8 +60,14 @@ pub(crate) fn store(data: &Path, durability: Durability) -> Result<Arc<Wal>, Str
 
 /// A job with a payload of [`PAYLOAD`] bytes, due at once.
 pub(crate) fn job(store: &dyn Store, now: UnixMs) -> Job {
+    job_in(store, now, 0)
+}
+
+/// The same in a queue by its number; the first is the one of jobs that name none.
+pub(crate) fn job_in(store: &dyn Store, now: UnixMs, queue: usize) -> Job {
     let new = NewJob {
         kind: KIND.to_owned(),
+        queue: (queue > 0).then(|| format!("queue-{queue}")),
         payload: vec![7; PAYLOAD],
         ..NewJob::default()
     };

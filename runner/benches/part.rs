@@ -7,7 +7,7 @@ use sandhog::store::{Inspect, wal::Durability};
 use sandhog_model::codec::{FRAME_HEADER_BYTES, SEGMENT_HEADER_BYTES};
 use serde_json::{Value, json};
 
-use crate::{memory, stage};
+use crate::{scale, stage, store::memory};
 
 /// Bytes read at once.
 const PIECE: usize = 512 << 10;
@@ -44,6 +44,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
         [dir, "open"] => open(Path::new(dir)),
         [dir, "read"] => read(Path::new(dir)),
         [dir, "fill", jobs] => memory::fill(Path::new(dir), jobs),
+        [dir, "scale", queues] => scale::steps(Path::new(dir), queues),
         _ => Err(format!("{words:?} is no part")),
     }?;
     println!("{figures}");

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use sandhog::figures::{Axis, Plot, Series, median, percent, short, spread};
 use serde_json::{Value, json};
 
 /// What a ratio is to be.
@@ -50,13 +51,13 @@ impl Line {
 
     /// The median of the ratios of each round: what slows the machine slows both.
     fn ratio(&self) -> Option<f64> {
-        let ratios: Vec<f64> = self
-            .product
-            .iter()
-            .zip(&self.bare)
-            .map(|(product, bare)| product / bare)
-            .collect();
+        let ratios = self.ratios();
         (!ratios.is_empty()).then(|| median(&ratios))
+    }
+
+    fn ratios(&self) -> Vec<f64> {
+        let rounds = self.product.iter().zip(&self.bare);
+        rounds.map(|(product, bare)| product / bare).collect()
     }
 
     fn met(&self) -> Option<bool> {
@@ -80,17 +81,86 @@ impl Line {
 
 /// All figures of a run.
 pub(crate) struct Report {
+    bench: &'static str,
     jobs: usize,
     rounds: usize,
     lines: Vec<Line>,
+    /// What grows with the jobs that wait.
+    growth: Vec<Series>,
 }
 
 impl Report {
-    pub(crate) fn new(jobs: usize, rounds: usize) -> Self {
+    pub(crate) fn new(bench: &'static str, jobs: usize, rounds: usize) -> Self {
         Self {
+            bench,
             jobs,
             rounds,
             lines: Vec::new(),
+            growth: Vec::new(),
+        }
+    }
+
+    /// Take in a point of a curve: a figure, with its unit, beside so many waiting jobs.
+    pub(crate) fn grows(&mut self, name: &str, waiting: usize, figure: f64) {
+        let point = (waiting as f64, figure);
+        match self.growth.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => self.growth.push(Series {
+                name: name.to_owned(),
+                points: vec![point],
+            }),
+        }
+    }
+
+    /// The curves, or the ratio of each round where there are none.
+    pub(crate) fn plot(&self) -> String {
+        let grows = !self.growth.is_empty();
+        let rounds = || {
+            let compared = self.lines.iter().filter(|line| !line.bare.is_empty());
+            let points = |line: &Line| {
+                let ratios = line.ratios().into_iter().enumerate();
+                ratios
+                    .map(|(round, ratio)| (round as f64 + 1.0, ratio))
+                    .collect()
+            };
+            compared
+                .map(|line| Series {
+                    name: line.name.trim().to_owned(),
+                    points: points(line),
+                })
+                .collect()
+        };
+        let (along, up) = match grows {
+            true => ("waiting jobs", "in the unit of each line"),
+            false => ("round", "ratio of the product to the baseline"),
+        };
+        let axis = |name| Axis {
+            name,
+            by_tens: grows,
+        };
+        Plot {
+            title: &format!("bench {}", self.bench),
+            along: axis(along),
+            up: axis(up),
+            lines: if grows { self.growth.clone() } else { rounds() },
+        }
+        .svg()
+    }
+
+    /// Whether every figure is one, for a test that has no time to measure.
+    pub(crate) fn is_sound(&self) -> Result<(), String> {
+        let all = |line: &Line| {
+            let mut figures = line.product.iter().chain(&line.bare);
+            !line.product.is_empty() && figures.all(|figure| figure.is_finite())
+        };
+        if self.lines.is_empty() {
+            return Err("it gave no figure".to_owned());
+        }
+        match self.lines.iter().find(|line| !all(line)) {
+            Some(line) => Err(format!("{}: {:?} {:?}", line.name, line.product, line.bare)),
+            None if self.table().lines().count() != self.lines.len() + 2 => Err(self.table()),
+            None if !self.plot().starts_with("<svg ") => Err(self.plot()),
+            None => Ok(()),
         }
     }
 
@@ -122,9 +192,9 @@ impl Report {
                 line.name.clone(),
                 line.setting.clone(),
                 with_unit(&line.product),
-                spread(&line.product),
+                percent(spread(&line.product)),
                 with_unit(&line.bare),
-                spread(&line.bare),
+                percent(spread(&line.bare)),
                 line.ratio()
                     .map_or_else(String::new, |ratio| format!("{ratio:.2}")),
                 line.goal_words(),
@@ -141,9 +211,9 @@ impl Report {
         };
         let widths: Vec<usize> = (0..9).map(width).collect();
         let mut table = format!(
-            "{} jobs, {} rounds of product and baseline in turns; medians, spread = largest minus \
+            "{}: {} jobs, {} rounds of product and baseline in turns; medians, spread = largest minus \
              smallest over median, ratio = median of the rounds' ratios, page cache warm\n",
-            self.jobs, self.rounds
+            self.bench, self.jobs, self.rounds
         );
         for row in &rows {
             let mut text = String::new();
@@ -162,7 +232,7 @@ impl Report {
     }
 
     /// The same for a program.
-    pub(crate) fn json(&self) -> String {
+    pub(crate) fn json(&self) -> Value {
         let lines: Vec<Value> = self
             .lines
             .iter()
@@ -179,34 +249,6 @@ impl Report {
                 })
             })
             .collect();
-        let report = json!({"jobs": self.jobs, "rounds": self.rounds, "figures": lines});
-        format!("{report:#}\n")
-    }
-}
-
-fn median(of: &[f64]) -> f64 {
-    let mut sorted = of.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    match sorted.len() {
-        0 => f64::NAN,
-        odd if odd % 2 == 1 => sorted[odd / 2],
-        even => f64::midpoint(sorted[even / 2 - 1], sorted[even / 2]),
-    }
-}
-
-fn spread(of: &[f64]) -> String {
-    if of.len() < 2 {
-        return String::new();
-    }
-    let largest = of.iter().copied().fold(f64::MIN, f64::max);
-    let smallest = of.iter().copied().fold(f64::MAX, f64::min);
-    format!("{:.0}%", (largest - smallest) / median(of) * 100.0)
-}
-
-fn short(figure: f64) -> String {
-    match figure.abs() {
-        large if large >= 10_000.0 => format!("{:.1}k", figure / 1000.0),
-        medium if medium >= 100.0 => format!("{figure:.0}"),
-        _ => format!("{figure:.2}"),
+        json!({"bench": self.bench, "jobs": self.jobs, "rounds": self.rounds, "figures": lines})
     }
 }
