@@ -236,6 +236,15 @@ pub enum Rejected {
         /// Whether it was called off.
         is_cancelled: bool,
     },
+    /// A batch came to its end, or was called off, and there is nothing left to do with it.
+    BatchOver {
+        /// The batch.
+        batch: JobId,
+        /// Whether it was called off.
+        is_cancelled: bool,
+        /// What was wished, as a verb.
+        wish: &'static str,
+    },
     /// What comes back into a batch that was called off is called off too.
     BatchCancelled {
         /// The job.
@@ -306,6 +315,20 @@ impl fmt::Display for Rejected {
                 f,
                 "batch {batch} is sealed: only its own jobs can add jobs to it"
             ),
+            Self::BatchOver {
+                batch,
+                is_cancelled,
+                wish,
+            } => {
+                let over = match is_cancelled {
+                    true => "it was called off, and takes no more jobs in",
+                    false => "it has ended",
+                };
+                write!(
+                    f,
+                    "cannot {wish} batch {batch}: {over}; `sandhog batch show {batch}` has how it stands"
+                )
+            }
             Self::BatchCancelled { id, batch } => write!(
                 f,
                 "job {id} is in batch {batch}, which was called off: what comes back into it is called off at \

@@ -6,6 +6,7 @@ mod batch;
 mod cron;
 mod dead;
 mod door;
+mod each;
 mod enqueue;
 mod exit;
 mod file;

@@ -24,6 +24,7 @@ use crate::{
 mod cron;
 mod dead;
 mod jobs;
+mod many;
 mod plugins;
 mod rest;
 

@@ -62,8 +62,8 @@ codes! {
         "The path is right, the method is not. The header `Allow` of the answer says which are known. `OPTIONS` is not: pages of other sites are not to call the runner.";
     Timeout, "timeout", REQUEST_TIMEOUT, "the request did not arrive in time",
         "The head of a request must be there within 10 s, and its body within 10 s, 20 s when it is a job, 60 s when it is many; and it may not stop for 10 s. Nothing was done. The connection is closed.";
-    WrongState, "wrong-state", CONFLICT, "the job's state does not allow it",
-        "Such as a retry of a job that runs, or of a dead one, which is brought back as a dead letter. Nothing was done. Look at the job and decide again.";
+    WrongState, "wrong-state", CONFLICT, "its state does not allow it",
+        "Such as a retry of a job that runs, or of a dead one, which is brought back as a dead letter. Or of a batch that has ended or was called off and is to be sealed. Nothing was done. Look at the job or the batch and decide again.";
     Duplicate, "duplicate", CONFLICT, "a unique job stands in the way",
         "A job with the same unique key is there already, and the new one says that it is to be refused then. The detail names that job.";
     BatchClosed, "batch-closed", CONFLICT, "the batch takes nothing in",

@@ -81,12 +81,25 @@ impl Auditor {
                 self.batches.insert(id, promised);
             }
             (_, None) => assert_eq!(answer, &Err(Rejected::NoSuchBatch(id))),
+            (BatchChange::Seal, Some(promised)) if has_ended || promised.cancelled => {
+                let over = Rejected::BatchOver {
+                    batch: id,
+                    is_cancelled: promised.cancelled,
+                    wish: "seal",
+                };
+                assert_eq!(answer, &Err(over));
+            }
             (BatchChange::Seal, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.sealed)));
                 promised.sealed = true;
             }
             (BatchChange::Cancel { .. }, Some(promised)) if has_ended && !promised.cancelled => {
-                assert!(matches!(answer, Err(Rejected::Invalid(_))), "{answer:?}");
+                let over = Rejected::BatchOver {
+                    batch: id,
+                    is_cancelled: false,
+                    wish: "cancel",
+                };
+                assert_eq!(answer, &Err(over));
             }
             (BatchChange::Cancel { .. }, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.cancelled)));
