@@ -240,8 +240,8 @@ pub enum Rejected {
     BatchOver {
         /// The batch.
         batch: JobId,
-        /// Whether it was called off.
-        is_cancelled: bool,
+        /// What became of it.
+        why: &'static str,
         /// What was wished, as a verb.
         wish: &'static str,
     },
@@ -315,20 +315,10 @@ impl fmt::Display for Rejected {
                 f,
                 "batch {batch} is sealed: only its own jobs can add jobs to it"
             ),
-            Self::BatchOver {
-                batch,
-                is_cancelled,
-                wish,
-            } => {
-                let over = match is_cancelled {
-                    true => "it was called off, and takes no more jobs in",
-                    false => "it has ended",
-                };
-                write!(
-                    f,
-                    "cannot {wish} batch {batch}: {over}; `sandhog batch show {batch}` has how it stands"
-                )
-            }
+            Self::BatchOver { batch, why, wish } => write!(
+                f,
+                "cannot {wish} batch {batch}: {why}; `sandhog batch show {batch}` has how it stands"
+            ),
             Self::BatchCancelled { id, batch } => write!(
                 f,
                 "job {id} is in batch {batch}, which was called off: what comes back into it is called off at \

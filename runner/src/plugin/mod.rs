@@ -359,6 +359,22 @@ impl Catalog {
         self.held.iter().find(|(_, held)| serves(held))
     }
 
+    /// What is said of a kind whose plugin is held back: which version, why, and how it comes back.
+    #[must_use]
+    pub fn held_back(&self, kind: &str) -> Option<String> {
+        let (name, held) = self.holding(kind)?;
+        let (digest, why) = (&held.plugin.digest, &held.why);
+        let digest = digest.get(..12).unwrap_or(digest);
+        Some(match held.since {
+            // About to be served: what is known is what it waits for.
+            None => format!("{kind} is served by plugin {name}, version {digest}: {why}"),
+            Some(_) => format!(
+                "{kind} is served by plugin {name}, whose version {digest} is quarantined: {why}; `sandhog \
+                 plugin release {name}` brings it back, `sandhog plugin rollback {name}` serves the last good one"
+            ),
+        })
+    }
+
     /// Every kind served, in order.
     #[must_use]
     pub fn kinds(&self) -> Vec<String> {

@@ -90,11 +90,11 @@ fn has_ended(ledger: &Ledger, id: JobId, state: &BatchState) -> bool {
 }
 
 fn over(batch: JobId, state: &BatchState, wish: &'static str) -> Rejected {
-    Rejected::BatchOver {
-        batch,
-        is_cancelled: state.cancelled.is_some(),
-        wish,
-    }
+    let why = match state.cancelled {
+        Some(_) => "it was called off, and takes no more jobs in",
+        None => "it has ended",
+    };
+    Rejected::BatchOver { batch, why, wish }
 }
 
 fn is_taken(ledger: &Ledger, id: JobId) -> bool {

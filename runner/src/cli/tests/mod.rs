@@ -61,6 +61,10 @@ impl Rooms for Desk {
         Ok(ExitCode::from(42))
     }
 
+    fn usable(&self, _: &Config) -> Result<(), config::ConfigError> {
+        Ok(())
+    }
+
     fn open(&self, config: &Config) -> Result<Ctx, OpenError> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         if self.held {

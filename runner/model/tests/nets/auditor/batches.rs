@@ -82,24 +82,14 @@ impl Auditor {
             }
             (_, None) => assert_eq!(answer, &Err(Rejected::NoSuchBatch(id))),
             (BatchChange::Seal, Some(promised)) if has_ended || promised.cancelled => {
-                let over = Rejected::BatchOver {
-                    batch: id,
-                    is_cancelled: promised.cancelled,
-                    wish: "seal",
-                };
-                assert_eq!(answer, &Err(over));
+                is_over(answer, (id, promised.cancelled), "seal");
             }
             (BatchChange::Seal, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.sealed)));
                 promised.sealed = true;
             }
             (BatchChange::Cancel { .. }, Some(promised)) if has_ended && !promised.cancelled => {
-                let over = Rejected::BatchOver {
-                    batch: id,
-                    is_cancelled: false,
-                    wish: "cancel",
-                };
-                assert_eq!(answer, &Err(over));
+                is_over(answer, (id, false), "cancel");
             }
             (BatchChange::Cancel { .. }, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.cancelled)));
@@ -216,4 +206,14 @@ impl Auditor {
             Some(_) => Ok(()),
         }
     }
+}
+
+/// Refused, because the batch was called off or has ended.
+fn is_over(answer: &Result<Vec<Event>, Rejected>, (id, off): (JobId, bool), verb: &str) {
+    let Err(Rejected::BatchOver { batch, why, wish }) = answer else {
+        panic!("{verb} gave {answer:?}");
+    };
+    assert_eq!((*batch, *wish), (id, verb));
+    let says = if off { "called off" } else { "has ended" };
+    assert!(why.contains(says), "{why}");
 }
