@@ -91,7 +91,7 @@ pub(crate) fn read(
     if job.kind.is_empty() {
         return Err(LineError::Field {
             field: "kind".into(),
-            why: "is missing, and no kind is given on the command line".into(),
+            why: "is missing: it names the handler that is to run the job".into(),
         });
     }
     Ok((job, seen))

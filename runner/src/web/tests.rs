@@ -21,6 +21,8 @@ use super::{
 };
 use crate::api::double::Double;
 
+mod asked;
+
 struct Desk {
     site: Arc<Site>,
     double: Arc<Double>,

@@ -55,7 +55,7 @@ codes! {
     ForeignOrigin, "foreign-origin", FORBIDDEN, "a page of another site asks",
         "A browser sends this request for a page of another site: its `Origin` is not the address that the runner was called by, or its `Sec-Fetch-Site` says so. Pages of other sites may change nothing here. Programs need not send either header.";
     NotFound, "not-found", NOT_FOUND, "there is none of that name",
-        "No job, attempt, letter, schedule or plugin has the id or name that was asked for. A job that ended is forgotten after `store.keep_completed`, or when there are more than `store.max_completed` of them.";
+        "No job, attempt, batch, letter, schedule or plugin has the id or name that was asked for. A job that ended is forgotten after `store.keep_completed`, or when there are more than `store.max_completed` of them.";
     NoSuchPath, "no-such-path", NOT_FOUND, "nothing is at this path",
         "No resource has this path. Paths are compared as they are: `..`, doubled slashes and another case lead nowhere. `/api/v1/openapi.json` lists all that there are.";
     MethodNotAllowed, "method-not-allowed", METHOD_NOT_ALLOWED, "the resource does not know this method",

@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-const ID: &[Param] = &[param("id", Form::Id, "The batch.")];
+const ID: &[Param] = &[param("id", Form::Id("batch"), "The batch.")];
 const MAY: &[Code] = &[
     Code::NotFound,
     Code::WrongState,

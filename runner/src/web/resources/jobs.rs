@@ -38,7 +38,7 @@ const STATES: [&str; State::ALL.len()] = {
     }
     names
 };
-pub(super) const ID: &[Param] = &[param("id", Form::Id, "The job.")];
+pub(super) const ID: &[Param] = &[param("id", Form::Id("job"), "The job.")];
 pub(super) const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
 const ENQUEUE_MAY: &[Code] = &[
     Code::Invalid,
@@ -83,9 +83,9 @@ pub(super) const ROUTES: &[Route] = &[
         param("state", Form::OneOf(&STATES), "Only in this state."),
         param("queue", Form::Name, "Only in this queue."),
         param("kind", Form::Name, "Only of this kind."),
-        param("parent", Form::Id, "Only enqueued by this job."),
+        param("parent", Form::Id("job"), "Only enqueued by this job."),
         param("tag", Form::Text(64), "Only with this tag."),
-        param("batch", Form::Id, "Only in this batch."),
+        param("batch", Form::Id("batch"), "Only in this batch."),
         param("cron", Form::Name, "Only of this schedule."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
