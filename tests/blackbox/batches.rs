@@ -128,6 +128,10 @@ fn a_batch_that_is_called_off_asks_what_runs_and_tells_how_many_it_was() {
     let ended = told["cancelled"].as_u64().unwrap() + told["completed"].as_u64().unwrap();
     assert_eq!(ended, 2);
     assert_eq!(show(&home, &id)["on_success"]["enqueued_at"], Value::Null);
+    let again = home.run(&["batch", "cancel", &id]).exits(0).text();
+    assert_eq!(again, format!("{id} cancelled already"));
+    let over = home.run(&["batch", "seal", &id]).exits(1).stderr;
+    assert!(over.contains("it was called off"), "{over}");
     let refused = home.run(&["enqueue", "echo", "x", "--batch", &id]).exits(1);
     assert!(
         refused.stderr.contains("was called off"),
@@ -162,6 +166,11 @@ fn what_is_wrong_with_a_batch_is_told() {
         .exits(0)
         .json();
     assert_eq!(sealed[0]["status"], "ended");
+    for verb in ["seal", "cancel"] {
+        let over = home.run(&["batch", verb, &id]).exits(1).stderr;
+        let says = format!("cannot {verb} batch {id}: it has ended");
+        assert!(over.contains(&says), "{over}");
+    }
     let closed = home.run(&["enqueue", "echo", "x", "--batch", &id]).exits(1);
     assert!(closed.stderr.contains("is sealed"), "{}", closed.stderr);
     let _runner = home.start();

@@ -74,11 +74,25 @@ fn the_jobs_of_a_version_that_traps_wait_until_the_last_good_one_is_brought_back
     let why = shown["held"]["why"].as_str().unwrap();
     assert!(why.contains("3 jobs of kind work in a row"), "{shown}");
     assert!(runner.said().contains("held back"), "{}", runner.said());
-    // What comes now waits, and says why.
-    let waits = home.enqueue(&["work", "x"]);
+    // What comes now waits, and whoever enqueues it is told why.
+    let enqueued = home.run(&["enqueue", "work", "x"]).exits(0);
+    let waits = enqueued.text();
+    let digest = shown["held"]["digest"].as_str().unwrap_or_default();
+    let version = format!("plugin worker, whose version {}", &digest[..12]);
+    for part in [
+        &version,
+        "is quarantined",
+        "`sandhog plugin release worker`",
+    ] {
+        assert!(
+            enqueued.stderr.contains(part),
+            "{part}: {}",
+            enqueued.stderr
+        );
+    }
     let queues = home.run(&["queue", "ls", "-o", "json"]).exits(0).text();
     assert!(
-        queues.contains("held back") && queues.contains("sandhog plugin show worker"),
+        queues.contains("is quarantined") && queues.contains("sandhog plugin rollback worker"),
         "{queues}"
     );
     let stats = home.json(&["stats"]);

@@ -1,6 +1,6 @@
 //! Settings that change while a runner is up.
 
-use std::{fs, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 
 use sandhog_kit::{Home, Receiver, Runner, wait};
 
@@ -179,4 +179,63 @@ fn ceilings_and_secrets_follow_the_settings() {
     let _ = reload(&home, &granted);
     let _ = home.job_in(&id, "completed");
     assert!(receiver.next().header("sandhog-signature").is_some());
+}
+
+/// What a start refuses of the settings is refused by `config check` too, with the same words and the place.
+#[test]
+fn what_a_start_refuses_is_refused_by_a_check_too() {
+    let home = Home::new(SANDHOG);
+    let tokens = home.folder().join("open");
+    fs::write(&tokens, "admin:0123456789abcdef0123\n").expect("a file");
+    fs::set_permissions(&tokens, fs::Permissions::from_mode(0o644)).expect("its mode");
+    for (settings, line, says) in [
+        (
+            "[http]\nlisten = \"0.0.0.0:0\"\n",
+            2,
+            [
+                "`http.listen`",
+                "name a file of tokens with `http.token_file`",
+            ],
+        ),
+        (
+            "[http]\n\ntoken_file = \"none\"\n",
+            3,
+            ["`http.token_file`", "cannot read the tokens in"],
+        ),
+        (
+            "[http]\ntoken_file = \"open\"\n",
+            2,
+            ["`http.token_file`", "`chmod 600` it"],
+        ),
+        (
+            "[queues]\nfirst = [\"a\", \"a\"]\n",
+            2,
+            ["`queues.first`", "has \"a\" twice"],
+        ),
+        (
+            "[capabilities]\nca_file = \"none\"\n[traces]\nendpoint = \"https://127.0.0.1:1\"\n",
+            4,
+            ["`traces.endpoint`", "none"],
+        ),
+    ] {
+        home.write_config(settings);
+        let path = home.config().display().to_string();
+        let place = format!("{path}:{line}: ");
+        for words in [
+            &["config", "check"][..],
+            &["config", "check", &path],
+            &["start"],
+        ] {
+            let mut command = home.command(words);
+            let out = command
+                .env_remove("SANDHOG_LISTEN")
+                .output()
+                .expect("it runs");
+            let told = String::from_utf8_lossy(&out.stderr).into_owned();
+            assert_eq!(out.status.code(), Some(2), "{words:?}: {told}");
+            for part in [place.as_str(), says[0], says[1]] {
+                assert!(told.contains(part), "{words:?}: {part} is not in {told}");
+            }
+        }
+    }
 }

@@ -236,6 +236,15 @@ pub enum Rejected {
         /// Whether it was called off.
         is_cancelled: bool,
     },
+    /// A batch came to its end, or was called off, and there is nothing left to do with it.
+    BatchOver {
+        /// The batch.
+        batch: JobId,
+        /// What became of it.
+        why: &'static str,
+        /// What was wished, as a verb.
+        wish: &'static str,
+    },
     /// What comes back into a batch that was called off is called off too.
     BatchCancelled {
         /// The job.
@@ -305,6 +314,10 @@ impl fmt::Display for Rejected {
             Self::BatchClosed { batch, .. } => write!(
                 f,
                 "batch {batch} is sealed: only its own jobs can add jobs to it"
+            ),
+            Self::BatchOver { batch, why, wish } => write!(
+                f,
+                "cannot {wish} batch {batch}: {why}; `sandhog batch show {batch}` has how it stands"
             ),
             Self::BatchCancelled { id, batch } => write!(
                 f,

@@ -46,17 +46,16 @@ impl fmt::Debug for JobId {
     }
 }
 
-/// A text that is no job id.
+/// What an id is, for those who gave another text.
+pub const ID_SHAPE: &str = "an id has 26 characters, such as 01JDVYT8G0QYV5XMP1Z3M4N5P6";
+
+/// A text that is no id: of a job, or of a batch, which has one of the same form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAnId(pub String);
 
 impl fmt::Display for NotAnId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} is no job id: an id has 26 characters, such as 01JDVYT8G0QYV5XMP1Z3M4N5P6",
-            self.0
-        )
+        write!(f, "{:?} is no id: {ID_SHAPE}", self.0)
     }
 }
 

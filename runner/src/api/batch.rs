@@ -50,8 +50,15 @@ pub struct NewBatch {
 /// An answer about batches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum BatchResponse {
-    /// The batch, as it is after that. Durable.
+    /// The batch.
     One(Box<BatchRow>),
+    /// The batch, as it is after a change. Durable.
+    Changed {
+        /// The batch.
+        row: Box<BatchRow>,
+        /// Whether it was otherwise before.
+        is_new: bool,
+    },
     /// Batches.
     Page(Page<BatchRow>),
 }

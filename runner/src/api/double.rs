@@ -35,10 +35,10 @@ use crate::{
     engine::Running,
     plugin::PluginDesk,
     store::{
-        Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
-        DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
-        LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
-        Store, StoreError, StoreStats, UniqueRow,
+        Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
+        DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
+        JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow,
+        RawLetter, Steer, Store, StoreError, StoreStats, UniqueRow,
     },
 };
 
@@ -315,7 +315,7 @@ impl Store for Double {
         now(self.change_cron(wish))
     }
 
-    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchDone>> {
         now(self.change_batch(wish))
     }
 

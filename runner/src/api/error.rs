@@ -23,7 +23,7 @@ pub enum ErrorCode {
     NotFound,
     /// A field is out of its range.
     Invalid,
-    /// The job's state does not allow it.
+    /// The state of the job or the batch does not allow it.
     WrongState,
     /// A job with the same unique key stands in its way.
     Duplicate,
@@ -97,7 +97,9 @@ impl From<Rejected> for ApiError {
             Rejected::NoSuchJob(_) | Rejected::NoSuchCron(_) | Rejected::NoSuchBatch(_) => {
                 ErrorCode::NotFound
             }
-            Rejected::WrongState { .. } | Rejected::SlotDone { .. } => ErrorCode::WrongState,
+            Rejected::WrongState { .. }
+            | Rejected::BatchOver { .. }
+            | Rejected::SlotDone { .. } => ErrorCode::WrongState,
             Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => {
                 ErrorCode::BatchClosed
             }

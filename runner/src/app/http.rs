@@ -7,10 +7,12 @@ use tokio::task::JoinHandle;
 
 use crate::{
     api::{Ctx, Handle},
-    config::Config,
-    web::{Guard, Options, Server, TokenError, Tokens},
+    config::{Config, Refusal},
+    web::{Guard, Options, Server, TokenError, Tokens, guarded},
 };
 
+/// The variable with one more token.
+const TOKEN: &str = "SANDHOG_HTTP_TOKEN";
 /// How long a stop waits for answers under way.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -53,15 +55,38 @@ pub(super) async fn bind(config: &Config) -> anyhow::Result<Option<Bound>> {
 
 /// The tokens that the settings name.
 pub(super) fn tokens(config: &Config) -> Result<Tokens, TokenError> {
-    let settings = &config.http;
-    let mut tokens = match &settings.token_file {
-        Some(path) => Tokens::read(path)?,
-        None => Tokens::default(),
-    };
-    if let Some(token) = &settings.token {
-        tokens.add_admin("SANDHOG_HTTP_TOKEN", &token.0)?;
+    with_own(of_file(config)?, config)
+}
+
+fn of_file(config: &Config) -> Result<Tokens, TokenError> {
+    let file = config.http.token_file.as_deref();
+    Ok(file.map(Tokens::read).transpose()?.unwrap_or_default())
+}
+
+/// With the one of the environment.
+fn with_own(mut tokens: Tokens, config: &Config) -> Result<Tokens, TokenError> {
+    if let Some(token) = &config.http.token {
+        tokens.add_admin(TOKEN, &token.0)?;
     }
     Ok(tokens)
+}
+
+/// What keeps the settings' address from being served, before it is tried: its tokens, or that there are none.
+pub(super) fn refused(config: &Config) -> Option<Refusal> {
+    let listen = config.http.listen.0?;
+    let tokens = match of_file(config) {
+        Ok(tokens) => tokens,
+        Err(error) => return Some(config.refusal("http.token_file", error)),
+    };
+    match with_own(tokens, config) {
+        Ok(tokens) => guarded(listen, &tokens)
+            .err()
+            .map(|error| config.refusal("http.listen", error)),
+        Err(error) => Some(Refusal {
+            place: format!("environment variable {TOKEN}"),
+            why: error.to_string(),
+        }),
+    }
 }
 
 impl Bound {

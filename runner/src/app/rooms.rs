@@ -8,13 +8,13 @@ use std::{
 
 use anyhow::Context;
 
-use super::{bench, init, log_report, offline, registry_options, runner, trial};
+use super::{bench, init, log_report, offline, registry_options, runner, settings, trial};
 use crate::{
     api::Ctx,
     cli::{
         Dumped, LogCheck, LogRecord, LogRepair, Measure, OpenError, ReadSettings, Rooms, Tryout,
     },
-    config::Config,
+    config::{Config, ConfigError},
     disk::RealDisk,
     plugin::{Catalog, Checked, Halt, Plugins, Problem, Registry, RegistryOptions},
     store::{
@@ -33,6 +33,10 @@ impl Rooms for Program {
             true => init::run(),
             false => runner::start(config, read),
         }
+    }
+
+    fn usable(&self, config: &Config) -> Result<(), ConfigError> {
+        settings::usable(config)
     }
 
     fn open(&self, config: &Config) -> Result<Ctx, OpenError> {

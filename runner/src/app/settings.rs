@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use sandhog_cron::{SignedDuration, plan::CatchUp};
 use sandhog_model::NewJob;
 
-use super::reload::InForce;
+use super::{http, reload::InForce, traces};
 use crate::{
-    config::{self, Config, CronSettings},
+    config::{self, Config, ConfigError, CronSettings, Refusal},
     engine::{CronBook, CronEntry, CronOverlap, KindRule, Settings},
     plugin::Limits,
     store::Store,
@@ -49,6 +49,19 @@ impl Settings for Operator {
             limits,
             config: config.handler_config(kind),
         }
+    }
+}
+
+/// Refuse what a start cannot go on with although each value is right in itself: what values come to together, and
+/// what is in the files that they name.
+pub(super) fn usable(config: &Config) -> Result<(), ConfigError> {
+    let refusals: Vec<Refusal> = [http::refused(config), traces::refused(config)]
+        .into_iter()
+        .flatten()
+        .collect();
+    match refusals.is_empty() {
+        true => Ok(()),
+        false => Err(ConfigError::Refused { refusals }),
     }
 }
 

@@ -13,7 +13,11 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttp
 use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
 use tokio::runtime::Handle;
 
-use crate::{config::Config, traces::Traces, web::Post};
+use crate::{
+    config::{Config, Refusal},
+    traces::Traces,
+    web::Post,
+};
 
 /// Where a collector takes traces, behind its address.
 const PATH: &str = "/v1/traces";
@@ -27,12 +31,9 @@ pub(super) struct Export(Option<SdkTracerProvider>);
 /// Set it up. Call on the control runtime, on which it goes out.
 pub(super) fn export(config: &Config) -> anyhow::Result<Export> {
     let settings = &config.traces;
-    let Some(endpoint) = &settings.endpoint else {
+    let Some((endpoint, post)) = collector(config).map_err(|why| anyhow!("{why}"))? else {
         return Ok(Export::default());
     };
-    let unusable = |why: String| anyhow!("`traces.endpoint`: {why}");
-    let url = endpoint.parse().map_err(unusable)?;
-    let post = Post::to(url, config.ca_file.as_deref()).map_err(unusable)?;
     let exporter = SpanExporter::builder()
         .with_http()
         .with_protocol(Protocol::HttpBinary)
@@ -49,6 +50,22 @@ pub(super) fn export(config: &Config) -> anyhow::Result<Export> {
         .with_batch_exporter(exporter)
         .with_resource(resource.build());
     Ok(Export(Some(provider.build())))
+}
+
+/// Where spans go, and the way there.
+fn collector(config: &Config) -> Result<Option<(&str, Post)>, Refusal> {
+    let Some(endpoint) = config.traces.endpoint.as_deref() else {
+        return Ok(None);
+    };
+    let unusable = |why: String| config.refusal("traces.endpoint", why);
+    let url = endpoint.parse().map_err(unusable)?;
+    let post = Post::to(url, config.ca_file.as_deref()).map_err(unusable)?;
+    Ok(Some((endpoint, post)))
+}
+
+/// What keeps spans from being exported, before it is tried.
+pub(super) fn refused(config: &Config) -> Option<Refusal> {
+    collector(config).err()
 }
 
 impl Export {

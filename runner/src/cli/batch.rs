@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{
     args::Paging,
     door::Need,
+    each::Each,
     enqueue::{bulk, chain},
     exit::{Exit, Fault, Outcome},
     job::{Said, more},
@@ -100,7 +101,7 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
             new,
             keep_open,
         } => {
-            let checked = bulk::prepare(session, &file, &NewJob::default())?;
+            let checked = bulk::prepare(session, &file, &NewJob::default(), true)?;
             let id = open(session, new)?.id;
             session.note(&format!("batch {id}"));
             let pattern = NewJob {
@@ -121,10 +122,12 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: BatchCommand) -> Outco
             }
             Ok(exit)
         }
-        BatchCommand::Seal { ids } => each(session, &ids, "sealed", |id| BatchRequest::Seal { id }),
+        BatchCommand::Seal { ids } => {
+            change(session, &ids, "sealed", |id| BatchRequest::Seal { id })
+        }
         BatchCommand::Cancel { ids, said } => {
             let by = said.by.unwrap_or_else(this_user);
-            each(session, &ids, "cancelled", |id| BatchRequest::Cancel {
+            change(session, &ids, "cancelled", |id| BatchRequest::Cancel {
                 id,
                 by: by.clone(),
                 reason: said.reason.clone(),
@@ -152,37 +155,45 @@ fn open(session: &mut Session<'_, '_>, new: New) -> Outcome<BatchRow> {
 }
 
 fn one(session: &mut Session<'_, '_>, request: BatchRequest) -> Outcome<BatchRow> {
+    asked(session, request).map(|(row, _)| row)
+}
+
+/// A batch, and whether it was otherwise before.
+fn asked(session: &mut Session<'_, '_>, request: BatchRequest) -> Outcome<(BatchRow, bool)> {
     match ask!(session, Request::Batch(request), Batch) {
-        BatchResponse::One(row) => Ok(*row),
+        BatchResponse::One(row) => Ok((*row, false)),
+        BatchResponse::Changed { row, is_new } => Ok((*row, is_new)),
         BatchResponse::Page(_) => Err(Fault::mismatch()),
     }
 }
 
 /// Change batches, each answered for itself.
-fn each(
+fn change(
     session: &mut Session<'_, '_>,
     ids: &[JobId],
     done: &str,
     request: impl Fn(JobId) -> BatchRequest,
 ) -> Outcome<Exit> {
-    let (mut rows, mut first) = (Vec::<Value>::new(), None);
+    let (mut rows, mut each) = (Vec::<Value>::new(), Each::default());
     for id in ids {
-        match one(session, request(*id)) {
-            Ok(row) if session.is_json() => rows.push(shape(&row)),
-            Ok(_) => session.say(&format!("{id} {done}"))?,
-            Err(fault) => {
-                let Some(error) = &fault.error else {
-                    return Err(fault);
-                };
-                session.note(&format!("sandhog: {error:#}"));
-                first.get_or_insert(fault.exit);
-            }
+        let (row, is_new) = match asked(session, request(*id)) {
+            Ok(answer) => answer,
+            Err(fault) => match each.fault(session, fault) {
+                true => continue,
+                false => break,
+            },
+        };
+        each.done();
+        match is_new {
+            _ if session.is_json() => rows.push(shape(&row)),
+            true => session.say(&format!("{id} {done}"))?,
+            false => session.say(&format!("{id} {done} already"))?,
         }
     }
     if session.is_json() {
         session.json(&rows.into())?;
     }
-    Ok(first.unwrap_or(Exit::Done))
+    each.end()
 }
 
 fn list(session: &mut Session<'_, '_>, paging: &Paging) -> Outcome<Exit> {

@@ -23,7 +23,7 @@ pub enum Exit {
     NotFound,
     /// The time of `--wait` is over and the job has not ended.
     TimedOut,
-    /// Of many jobs some were enqueued and others were not.
+    /// Of many some were done, and others were refused or not asked for any more.
     Partly,
 }
 

@@ -7,6 +7,7 @@ mod bench;
 mod cron;
 mod dead;
 mod door;
+mod each;
 mod enqueue;
 mod exit;
 mod file;
@@ -152,16 +153,13 @@ fn dispatch(
         ));
     }
     let remote = remote(&global, &verb, &environment)?;
-    let needs_no_settings = matches!(
-        &verb,
-        Verb::Config(args::ConfigCommand::Check { file: Some(_) })
-            | Verb::Cron(cron::CronCommand::Next { .. })
-    );
+    let needs_no_settings = matches!(&verb, Verb::Cron(cron::CronCommand::Next { .. }));
     let config = match needs_no_settings {
         true => Config::default(),
         false => settings(&global, &verb, &environment)?,
     };
     if let Verb::Start { .. } = verb {
+        rooms.usable(&config)?;
         // The process's own environment: what it was started with stays.
         let read = move || settings(&global, &verb, |name| std::env::var_os(name));
         return Ok(rooms.start(config, Box::new(read))?);
@@ -202,7 +200,10 @@ fn settings(
     environment: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Config, config::ConfigError> {
     let flags = Overrides {
-        config: global.config.clone(),
+        config: match verb {
+            Verb::Config(args::ConfigCommand::Check { file: Some(file) }) => Some(file.clone()),
+            _ => global.config.clone(),
+        },
         data: global.data.clone(),
         plugins: global.plugins.clone(),
         listen: match verb {

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::{
     args::Paging,
+    each::Each,
     exit::{Exit, Fault, Outcome},
     job::more,
     session::{Session, ask},
@@ -101,10 +102,10 @@ pub(super) fn running_and_waiting(row: &QueueRow) -> [u64; 2] {
     [sum(&[State::Running]), sum(&waiting)]
 }
 
-/// Each queue for itself; the first that is refused ends it.
+/// Each queue for itself.
 fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome<Exit> {
     let by = which.by.unwrap_or_else(this_user);
-    let mut done = Vec::new();
+    let (mut done, mut each) = (Vec::new(), Each::default());
     for queue in which.queues {
         let wish = Steer {
             queue: queue.clone(),
@@ -112,7 +113,14 @@ fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome
             limits: None,
             by: by.clone(),
         };
-        steer(session, wish)?;
+        match steer(session, wish) {
+            Ok(()) => {}
+            Err(fault) => match each.fault(session, fault) {
+                true => continue,
+                false => break,
+            },
+        }
+        each.done();
         if session.is_json() {
             done.push(json!({ "queue": queue, "mode": mode.name() }));
         } else {
@@ -122,7 +130,7 @@ fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome
     if session.is_json() {
         session.json(&done.into())?;
     }
-    Ok(Exit::Done)
+    each.end()
 }
 
 /// Say what a queue is to do.

@@ -23,6 +23,9 @@ pub trait Rooms {
     /// Be a runner until told to stop. `read` reads the settings again, as they are by then.
     fn start(&self, config: Config, read: ReadSettings) -> anyhow::Result<ExitCode>;
 
+    /// What a start would refuse of settings of which each is right in itself.
+    fn usable(&self, config: &Config) -> Result<(), ConfigError>;
+
     /// Open the data directory for one command, without an engine. Called when no runner answers;
     /// takes the directory's `LOCK` and must not wait for it.
     fn open(&self, config: &Config) -> Result<Ctx, OpenError>;

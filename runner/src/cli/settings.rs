@@ -1,6 +1,6 @@
 //! `sandhog config`.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{
     args::ConfigCommand,
     door::Need,
-    exit::{Exit, Fault, Outcome},
+    exit::{Exit, Outcome},
     session::{Session, ask},
 };
 use crate::api::Request;
@@ -16,14 +16,10 @@ use crate::config::{self, Config};
 
 pub(super) fn run(session: &mut Session<'_, '_>, command: ConfigCommand) -> Outcome<Exit> {
     match command {
-        // The settings that would be used were read before this is called.
-        ConfigCommand::Check { file: None } => right(session, session.config.file.clone()),
-        ConfigCommand::Check { file: Some(file) } => {
-            let text = fs::read_to_string(&file)
-                .with_context(|| format!("cannot read {}", file.display()))
-                .map_err(|error| Fault::new(Exit::Usage, error))?;
-            config::parse(&file, &text)?;
-            right(session, Some(file))
+        // They were read before this is called, from the file that is named here or the one that would be used.
+        ConfigCommand::Check { .. } => {
+            session.rooms.usable(&session.config)?;
+            right(session, session.config.file.clone())
         }
         ConfigCommand::Show => {
             let text = config::show(&session.config);

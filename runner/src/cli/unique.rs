@@ -6,12 +6,16 @@ use serde_json::{Value, json};
 
 use super::{
     args::Paging,
+    each::Each,
     exit::{Exit, Fault, Outcome},
     job::more,
     session::{Session, ask, wall},
     shapes, text,
 };
-use crate::{api::Request, store::UniqueRow};
+use crate::{
+    api::{ApiError, Request},
+    store::UniqueRow,
+};
 
 /// Jobs asked for at a time.
 const BATCH: usize = 500;
@@ -71,11 +75,25 @@ fn table(rows: &[UniqueRow]) -> String {
     )
 }
 
+fn unlock(session: &mut Session<'_, '_>, request: Request) -> Outcome<Vec<Result<bool, ApiError>>> {
+    Ok(ask!(session, request, Unlocked))
+}
+
 fn release(session: &mut Session<'_, '_>, ids: &[JobId]) -> Outcome<Exit> {
-    let (mut done, mut first) = (Vec::<Value>::new(), None);
+    let (mut done, mut each) = (Vec::<Value>::new(), Each::default());
     for ids in ids.chunks(BATCH) {
         let request = Request::Unlock { ids: ids.to_vec() };
-        for (id, answer) in ids.iter().zip(ask!(session, request, Unlocked)) {
+        let answers = match unlock(session, request) {
+            Ok(answers) => answers,
+            Err(fault) => match each.fault(session, fault) {
+                true => continue,
+                false => break,
+            },
+        };
+        for (id, answer) in ids.iter().zip(answers) {
+            if answer.is_ok() {
+                each.done();
+            }
             match answer {
                 Ok(released) if session.is_json() => {
                     done.push(json!({ "id": id, "released": released }));
@@ -84,7 +102,7 @@ fn release(session: &mut Session<'_, '_>, ids: &[JobId]) -> Outcome<Exit> {
                 Ok(false) => session.say(&format!("{id} stood in nobody's way"))?,
                 Err(error) => {
                     session.note(&format!("sandhog: {error}"));
-                    first.get_or_insert(Fault::from(error).exit);
+                    each.refused(Fault::from(error).exit);
                 }
             }
         }
@@ -92,5 +110,5 @@ fn release(session: &mut Session<'_, '_>, ids: &[JobId]) -> Outcome<Exit> {
     if session.is_json() {
         session.json(&done.into())?;
     }
-    Ok(first.unwrap_or(Exit::Done))
+    each.end()
 }

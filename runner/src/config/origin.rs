@@ -1,9 +1,9 @@
 //! Where each value comes from, and the settings as who looks at a runner sees them.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use super::{
-    Config,
+    Config, Refusal,
     capabilities::{PLUGINS, SECRETS},
     cron::CRON,
     difference::{differences, plain},
@@ -16,7 +16,8 @@ use crate::api::{Setting, SettingsInForce};
 /// Where a value comes from that is not the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
-    File,
+    /// A line of the file.
+    File(usize),
     /// A variable of the environment.
     Environment(&'static str),
     Flag(&'static str),
@@ -25,7 +26,7 @@ pub(super) enum Origin {
 impl Origin {
     fn says(self) -> String {
         match self {
-            Self::File => "file".to_owned(),
+            Self::File(_) => "file".to_owned(),
             Self::Environment(name) => format!("environment variable {name}"),
             Self::Flag(name) => format!("flag {name}"),
         }
@@ -50,6 +51,21 @@ impl Origins {
     fn of(&self, key: &str) -> String {
         let origin = self.0.get(key);
         origin.map_or_else(|| "default".to_owned(), |origin| origin.says())
+    }
+}
+
+impl Config {
+    /// A refusal of the value of a key, at the place that it comes from.
+    #[must_use]
+    pub fn refusal(&self, key: &str, why: impl fmt::Display) -> Refusal {
+        let place = match (self.origins.0.get(key), &self.file) {
+            (Some(Origin::File(line)), Some(file)) => format!("{}:{line}", file.display()),
+            (Some(Origin::File(_)), None) | (None, _) => "default".to_owned(),
+            (Some(Origin::Environment(name)), _) => format!("environment variable {name}"),
+            (Some(Origin::Flag(name)), _) => (*name).to_owned(),
+        };
+        let why = format!("`{key}`: {why}");
+        Refusal { place, why }
     }
 }
 

@@ -210,11 +210,13 @@ type Entry<'t, 'i> = (
 );
 
 impl Reader<'_> {
+    fn line(&self, span: &Range<usize>) -> usize {
+        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
+        1 + before.iter().filter(|byte| **byte == b'\n').count()
+    }
+
     fn refuse(&mut self, span: Range<usize>, why: String) {
-        let line = 1 + self.text.as_bytes()[..span.start.min(self.text.len())]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count();
+        let line = self.line(&span);
         let place = format!("{}:{line}", self.path.display());
         self.refusals.push((line, Refusal { place, why }));
     }
@@ -362,7 +364,8 @@ impl Reader<'_> {
         let taken = checked(key.form, value.get_ref());
         let Err(refused) = taken.and_then(|value| (key.set)(settings, value)) else {
             let name = format!("{table}{}", key.name);
-            self.origins.put(&name, Origin::File);
+            let line = self.line(&value.span());
+            self.origins.put(&name, Origin::File(line));
             return;
         };
         let allowed = key.form.allowed();

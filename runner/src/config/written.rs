@@ -37,11 +37,12 @@ pub(super) fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> 
                 },
                 None => Err(format!("has a {} in it", value.get_ref().type_str())),
             };
-            items
-                .iter()
-                .map(each)
-                .collect::<Result<_, _>>()
-                .map(Value::List)
+            let list: Vec<String> = items.iter().map(each).collect::<Result<_, _>>()?;
+            let is_again = |(place, one): &(usize, &String)| list[..*place].contains(one);
+            match list.iter().enumerate().find(is_again) {
+                Some((_, again)) => Err(format!("has {again:?} twice")),
+                None => Ok(Value::List(list)),
+            }
         }
         other => Err(format!("is of type {}", other.type_str())),
     }

@@ -1,6 +1,6 @@
 //! A job someone wishes, as a JSON object: a line of a bulk file, or the body of a request.
 
-use sandhog_model::{NewJob, NewUnique, OnConflict, Scope, UniqueBy, UnixMs};
+use sandhog_model::{JobId, NewJob, NewUnique, OnConflict, Scope, UniqueBy, UnixMs};
 use serde::{
     Deserialize, Deserializer as _,
     de::{DeserializeOwned, IgnoredAny},
@@ -91,10 +91,31 @@ pub(crate) fn read(
     if job.kind.is_empty() {
         return Err(LineError::Field {
             field: "kind".into(),
-            why: "is missing, and no kind is given on the command line".into(),
+            why: "is missing: it names the handler that is to run the job".into(),
         });
     }
     Ok((job, seen))
+}
+
+/// Whether a job may be one of those that all go into a batch, `None` for one that is to be opened: it may say so
+/// itself, and no other.
+pub(crate) fn goes_into(batch: Option<JobId>, job: &NewJob) -> Result<(), LineError> {
+    match job.batch {
+        Some(own) if batch != Some(own) => {
+            let into = match batch {
+                Some(batch) => format!("batch {batch}"),
+                None => "one batch of their own".to_owned(),
+            };
+            Err(LineError::Field {
+                field: "batch".into(),
+                why: format!(
+                    "names batch {own}, and all of these jobs go into {into}: leave it out, or enqueue this \
+                     job without the others"
+                ),
+            })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn rivals(one: &str, other: &str) -> bool {

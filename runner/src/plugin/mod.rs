@@ -4,6 +4,7 @@
 
 mod bytes;
 mod capabilities;
+mod catalog;
 mod code;
 mod registry;
 mod sandbox;
@@ -31,6 +32,7 @@ pub use capabilities::{
     Ceiling, Ceilings, Grants, HttpGrant, Network, OriginPattern, Outside, SecretRule,
     SecretSource, grants_as_toml, parse_grants,
 };
+pub use catalog::{Catalog, Held};
 pub use code::NativeCode;
 pub use registry::{
     ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt,
@@ -302,74 +304,6 @@ pub struct Problem {
     pub hint: String,
     /// Whether an earlier version of the file is still served.
     pub earlier_served: bool,
-}
-
-/// Everything the plugin folder offers at one moment.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Catalog {
-    /// Plugins by name.
-    pub plugins: BTreeMap<String, Arc<Plugin>>,
-    /// Files that cannot be used.
-    pub problems: Vec<Problem>,
-    /// Plugins that are held back, by name: their jobs wait.
-    #[serde(default)]
-    pub held: BTreeMap<String, Held>,
-    /// Plugins of which another version than their file's is served: the file's digest, by name.
-    #[serde(default)]
-    pub replaced: BTreeMap<String, String>,
-}
-
-/// A plugin that is held back.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Held {
-    /// The version that would be served.
-    pub plugin: Plugin,
-    /// Since when; `None` when it is about to be served.
-    pub since: Option<UnixMs>,
-    /// Why, in one line.
-    pub why: String,
-    /// Whether a person said so.
-    pub by_hand: bool,
-}
-
-impl Catalog {
-    /// The plugin that serves a kind, and what it says of it.
-    #[must_use]
-    pub fn serving(&self, kind: &str) -> Option<(&Arc<Plugin>, &KindInfo)> {
-        self.plugins.values().find_map(|plugin| {
-            let info = plugin.kinds.iter().find(|info| info.kind == kind)?;
-            Some((plugin, info))
-        })
-    }
-
-    /// What is known of a kind: of the plugin that serves it, or would if it were not held back.
-    #[must_use]
-    pub fn describing(&self, kind: &str) -> Option<&KindInfo> {
-        let held = || {
-            let held = self.held.values().flat_map(|held| &held.plugin.kinds);
-            held.into_iter().find(|info| info.kind == kind)
-        };
-        self.serving(kind).map(|(_, info)| info).or_else(held)
-    }
-
-    /// The plugin that would serve a kind if it were not held back.
-    #[must_use]
-    pub fn holding(&self, kind: &str) -> Option<(&String, &Held)> {
-        let serves = |held: &Held| held.plugin.kinds.iter().any(|info| info.kind == kind);
-        self.held.iter().find(|(_, held)| serves(held))
-    }
-
-    /// Every kind served, in order.
-    #[must_use]
-    pub fn kinds(&self) -> Vec<String> {
-        let mut kinds: Vec<String> = self
-            .plugins
-            .values()
-            .flat_map(|plugin| plugin.kinds.iter().map(|info| info.kind.clone()))
-            .collect();
-        kinds.sort();
-        kinds
-    }
 }
 
 /// The plugin folder, watched.

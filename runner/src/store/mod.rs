@@ -93,6 +93,15 @@ pub struct CronDone {
     pub called_off: Option<(JobId, Token)>,
 }
 
+/// What became of a wish about a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BatchDone {
+    /// The batch as it is now.
+    pub row: BatchRow,
+    /// Whether it was otherwise before.
+    pub is_new: bool,
+}
+
 /// The write side.
 pub trait Store: Inspect {
     /// A new id, larger than every id of this store.
@@ -122,8 +131,8 @@ pub trait Store: Inspect {
     fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>>;
     /// Change what is known of a schedule, with the job that goes with it. Durable when answered.
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone>;
-    /// Change a batch; it as it is afterwards. Durable when answered.
-    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>>;
+    /// Change a batch. Durable when answered.
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchDone>>;
     /// Change dead letters, each answered for itself.
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>>;
     /// Take in letters of another store: dead jobs of this one from then on. One whose id is here

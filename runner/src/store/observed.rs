@@ -20,10 +20,10 @@ use sandhog_model::{
 use tokio::sync::{Notify, broadcast};
 
 use super::{
-    Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
-    DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
-    LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
-    Store, StoreStats, UniqueRow,
+    Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
+    DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
+    JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter,
+    Steer, Store, StoreStats, UniqueRow,
 };
 use crate::{
     clock::Clock,
@@ -244,7 +244,7 @@ impl Store for Observed {
         })
     }
 
-    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchDone>> {
         self.inner.batch(wish)
     }
 

@@ -1,5 +1,6 @@
 //! The forms of what stands in an address. The checks and the OpenAPI document both come from here.
 
+use sandhog_model::{ID_SHAPE, JobId, NotAnId};
 use serde_json::{Value, json};
 
 use crate::json::when;
@@ -7,8 +8,8 @@ use crate::json::when;
 /// What a parameter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// The id of a job.
-    Id,
+    /// The id of a job or a batch, as which it is named.
+    Id(&'static str),
     /// A job's id, or the place of a letter that cannot be read.
     Letter,
     /// A name of a kind, queue, schedule or plugin.
@@ -33,10 +34,10 @@ impl Form {
             false => Err(format!("is no {what}")),
         };
         match self {
-            Self::Id => value
-                .parse::<sandhog_model::JobId>()
-                .map(drop)
-                .map_err(|why| why.to_string()),
+            Self::Id(of) => {
+                let read = value.parse::<JobId>().map(drop);
+                read.map_err(|NotAnId(text)| format!("{text:?} is no {of} id: {ID_SHAPE}"))
+            }
             Self::Letter => value
                 .parse::<crate::store::LetterName>()
                 .map(drop)
@@ -64,7 +65,7 @@ impl Form {
     /// As a JSON schema.
     pub(super) fn schema(self) -> Value {
         match self {
-            Self::Id => json!({ "type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }),
+            Self::Id(_) => json!({ "type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }),
             Self::Letter => {
                 json!({ "type": "string", "pattern": "^([0-7][0-9A-HJKMNP-TV-Z]{25}|@[0-9]{1,18})$" })
             }

@@ -19,7 +19,7 @@ use super::{
     problem::{Code, Problem},
     serve::Front,
     site::Site,
-    token::Guard,
+    token::{Guard, Tokens},
 };
 use crate::api::{Connections, Ctx, Handle};
 
@@ -75,6 +75,17 @@ pub enum BindError {
     },
 }
 
+/// Whether an address can be listened on with these tokens: without any, whoever reaches it can do everything.
+///
+/// # Errors
+/// It can be reached from other machines.
+pub fn guarded(listen: SocketAddr, tokens: &Tokens) -> Result<(), BindError> {
+    match tokens.is_empty() && !listen.ip().to_canonical().is_loopback() {
+        true => Err(BindError::Unguarded { listen }),
+        false => Ok(()),
+    }
+}
+
 /// An address that is open but not served yet.
 #[derive(Debug)]
 pub struct Server {
@@ -88,9 +99,7 @@ impl Server {
     /// Open the address. Must be called within a tokio runtime.
     pub async fn bind(options: Options) -> Result<(Self, Handle), BindError> {
         let listen = options.listen;
-        if options.guard.now().is_empty() && !listen.ip().to_canonical().is_loopback() {
-            return Err(BindError::Unguarded { listen });
-        }
+        guarded(listen, &options.guard.now())?;
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::AddrInUse => BindError::InUse { listen },
             _ => BindError::Failed { listen, source },

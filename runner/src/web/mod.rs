@@ -29,6 +29,6 @@ mod tests;
 mod token;
 
 pub use client::{Client, ClientError, Url};
-pub use listen::{BindError, Options, Server};
+pub use listen::{BindError, Options, Server, guarded};
 pub use post::Post;
 pub use token::{Guard, Role, TokenError, Tokens, check as check_token, read_token};

@@ -64,6 +64,17 @@ pub(super) enum Takes {
     Call,
 }
 
+/// What becomes of a request that is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeats {
+    /// Nothing more than of the first.
+    Same,
+    /// Nothing more when it names its wish by `Idempotency-Key`.
+    ByName,
+    /// The same once more, whatever it is named: what to do instead.
+    Anew(&'static str),
+}
+
 /// How large a body may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Size {
@@ -173,6 +184,23 @@ impl Route {
     pub(super) const fn open(mut self) -> Self {
         self.role = None;
         self
+    }
+
+    /// What becomes of it when it is sent again.
+    pub(super) fn repeats(&self) -> Repeats {
+        let each = "give each job an `idempotency_key` of its own, and leave the header out";
+        match (self.takes, self.name) {
+            (Takes::Json("NewJob", _), _) => Repeats::ByName,
+            (Takes::Json("NewJobs", _), _) => Repeats::Anew(each),
+            (Takes::Json("NewBatch", _), _) => Repeats::Anew(
+                "leave it out; a batch that was opened twice stays empty, and `batch cancel` or \
+                 `/api/v1/batches/{id}/cancel` ends it",
+            ),
+            (_, "triggerSchedule") => {
+                Repeats::Anew("leave it out; `/api/v1/jobs?cron=NAME` lists the jobs there are")
+            }
+            _ => Repeats::Same,
+        }
     }
 
     pub(super) const fn at(mut self, params: &'static [Param]) -> Self {

@@ -10,7 +10,7 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use bytes::{Bytes, BytesMut};
-use http::{HeaderName, HeaderValue, header, request::Parts};
+use http::{HeaderMap, HeaderName, HeaderValue, header, request::Parts};
 use http_body_util::BodyExt as _;
 use tokio::time::{error::Elapsed, timeout};
 use tower_service::Service as _;
@@ -22,7 +22,7 @@ use super::{
     pages,
     problem::{Code, Problem},
     resources,
-    route::{Gives, Route, Takes, Verb},
+    route::{Gives, Repeats, Route, Takes, Verb},
     site::Site,
 };
 
@@ -167,15 +167,35 @@ async fn run(
 ) -> Outcome {
     admit(site, route, head, call)?;
     call.given = given(route, params, head)?;
-    call.idempotency_key = match head.headers.get(IDEMPOTENCY_KEY) {
-        Some(key) => Some(key.to_str().map(str::to_owned).map_err(|_| {
-            Problem::malformed("`Idempotency-Key` has signs that are no printable ASCII")
-        })?),
-        None => None,
-    };
+    call.idempotency_key = idempotency_key(route, &head.headers)?;
     let (body, _room) = read(site, route.takes, head, body).await?;
     call.body = body;
     (route.run)(Arc::clone(site), call.clone()).await
+}
+
+/// The caller's name for a wish, where one counts. Where a wish told again is done again it is not passed over:
+/// whoever sends one relies on it.
+pub(super) fn idempotency_key(
+    route: &Route,
+    headers: &HeaderMap,
+) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get(IDEMPOTENCY_KEY) else {
+        return Ok(None);
+    };
+    match route.repeats() {
+        Repeats::ByName => {}
+        Repeats::Anew(instead) => {
+            return Err(Problem::malformed(format!(
+                "`Idempotency-Key` does not count for {} {}, and nothing was done: {instead}",
+                route.method.name().to_uppercase(),
+                route.path
+            )));
+        }
+        Repeats::Same => return Ok(None),
+    }
+    let key = key.to_str().map(str::to_owned);
+    key.map(Some)
+        .map_err(|_| Problem::malformed("`Idempotency-Key` has signs that are no printable ASCII"))
 }
 
 /// What stands in the address.

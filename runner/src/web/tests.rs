@@ -23,6 +23,8 @@ use super::{
 };
 use crate::api::double::Double;
 
+mod asked;
+
 struct Desk {
     site: Arc<Site>,
     double: Arc<Double>,
@@ -227,13 +229,26 @@ fn answers_about_batches_are_what_the_document_says() {
     let _ = desk.get("getBatch", &[id], "");
     let jobs = json!({ "jobs": [{ "kind": "page" }] });
     let _ = desk.ask("enqueueIntoBatch", &[id], "", jobs).unwrap();
-    for (name, body) in [
-        ("sealBatch", Value::Null),
-        ("cancelBatch", json!({ "reason": "r" })),
-    ] {
-        // Without jobs one that was sealed has ended.
-        let _ = desk.ask(name, &[id], "", body);
+    for (name, status) in [("sealBatch", "sealed"), ("cancelBatch", "cancelled")] {
+        // Done twice it is as it was.
+        for _ in 0..2 {
+            let told = desk.ask(name, &[id], "", json!({})).unwrap();
+            assert_eq!(told["status"], status);
+        }
     }
+    let over = desk.ask("sealBatch", &[id], "", Value::Null).unwrap_err();
+    assert_eq!(over.code.name(), "wrong-state");
+    assert!(over.detail.contains("was called off"), "{}", over.detail);
+    let other = json!({ "jobs": [{ "kind": "page", "batch": "0000000000000000000000000Z" }, { "kind": "page", "batch": id }] });
+    let other = desk.ask("enqueueIntoBatch", &[id], "", other).unwrap_err();
+    let place = other
+        .detail
+        .contains("`jobs[0]`: field `batch` names batch 0000000000000000000000000Z");
+    assert!(
+        place && !other.detail.contains("jobs[1]"),
+        "{}",
+        other.detail
+    );
     let _ = desk.get("listBatches", &[], "");
 }
 

@@ -274,14 +274,20 @@ fn an_address_that_cannot_be_served_is_told_at_the_start() {
                 assert_eq!(out.status.code(), Some(1));
                 String::from_utf8_lossy(&out.stderr).into_owned()
             }
+            // The settings are not right, where nothing was tried.
+            "0.0.0.0:0" | "[::]:0" => refused.exits(2).stderr,
             _ => refused.exits(1).stderr,
         };
         assert!(refused.contains(says), "{listen}: {refused}");
     }
     fs::write(home.folder().join("tokens"), format!("admin:{ADMIN}")).unwrap();
     home.write_config("[http]\ntoken_file = \"tokens\"\n");
-    let refused = home.run(&["start"]).exits(1).stderr;
-    assert!(refused.contains("chmod 600"), "{refused}");
+    let place = format!("{}:2: `http.token_file`", home.config().display());
+    for words in [&["start"][..], &["config", "check"]] {
+        let refused = home.run(words).exits(2).stderr;
+        let told = refused.contains("chmod 600") && refused.contains(&place);
+        assert!(told, "{words:?}: {refused}");
+    }
 }
 
 #[test]

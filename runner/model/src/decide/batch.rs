@@ -54,6 +54,9 @@ pub(super) fn batch(ledger: &Ledger, wish: BatchWish, now: Now) -> Result<Vec<Ev
         }
         BatchChange::Seal => {
             let mut state = known.ok_or(Rejected::NoSuchBatch(id))?.clone();
+            if state.cancelled.is_some() || has_ended(ledger, id, &state) {
+                return Err(over(id, &state, "seal"));
+            }
             if !state.is_open() {
                 return Ok(Vec::new());
             }
@@ -66,10 +69,8 @@ pub(super) fn batch(ledger: &Ledger, wish: BatchWish, now: Now) -> Result<Vec<Ev
             if state.cancelled.is_some() {
                 return Ok(Vec::new());
             }
-            if state.ended_at.is_some() && ledger.batch_count(id).unfinished() == 0 {
-                return Err(Rejected::Invalid(format!(
-                    "batch {id} has ended: nothing of it is left to be called off"
-                )));
+            if has_ended(ledger, id, &state) {
+                return Err(over(id, &state, "cancel"));
             }
             state.sealed_at.get_or_insert(now.wall);
             state.cancelled = Some(Box::new(Cancellation {
@@ -81,6 +82,19 @@ pub(super) fn batch(ledger: &Ledger, wish: BatchWish, now: Now) -> Result<Vec<Ev
             changed(state)
         }
     })
+}
+
+/// Whether all of its jobs have ended, and that was written down.
+fn has_ended(ledger: &Ledger, id: JobId, state: &BatchState) -> bool {
+    state.ended_at.is_some() && ledger.batch_count(id).unfinished() == 0
+}
+
+fn over(batch: JobId, state: &BatchState, wish: &'static str) -> Rejected {
+    let why = match state.cancelled {
+        Some(_) => "it was called off, and takes no more jobs in",
+        None => "it has ended",
+    };
+    Rejected::BatchOver { batch, why, wish }
 }
 
 fn is_taken(ledger: &Ledger, id: JobId) -> bool {

@@ -37,6 +37,7 @@ pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Adm
     if let Some(key) = job.terms.idempotency
         && let Some(holder) = locks.holder(key, now.wall, None)
     {
+        names_a_batch(ledger, job.terms.batch, holder)?;
         return Err(Rejected::Duplicate {
             holder,
             sameness: Sameness::Idempotency,
@@ -48,9 +49,12 @@ pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Adm
         Some((lock, holder))
     });
     // One that is kept is the answer, whatever became of the batch since.
-    let is_kept = standing.is_some_and(|(lock, _)| lock.on_conflict == OnConflict::Keep);
-    if let Some(batch) = job.terms.batch.filter(|_| !is_kept) {
-        joins(ledger, batch)?;
+    match (standing, job.terms.batch) {
+        (Some((lock, holder)), batch) if lock.on_conflict == OnConflict::Keep => {
+            names_a_batch(ledger, batch, holder)?;
+        }
+        (_, Some(batch)) => joins(ledger, batch)?,
+        (_, None) => {}
     }
     if let Some((lock, holder)) = standing {
         return conflict(ledger, job, lock, holder);
@@ -83,6 +87,16 @@ fn conflict(
                 is_kept: lock.on_conflict == OnConflict::Keep,
             })
         }
+    }
+}
+
+/// Whether the batch that a wish names is one, or was when the job that is its answer joined it. A wish that names
+/// none that ever was is not right in itself, whoever would answer it.
+fn names_a_batch(ledger: &Ledger, batch: Option<JobId>, answer: JobId) -> Result<(), Rejected> {
+    let joined = ledger.sides.of(answer).side.and_then(|side| side.batch);
+    match batch.filter(|batch| ledger.batch(*batch).is_none()) {
+        Some(unknown) if joined != Some(unknown) => Err(Rejected::NoSuchBatch(unknown)),
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use sandhog_model::{BatchWish, Command, RecordAt};
 
 use super::{Double, crons::NOW};
-use crate::store::{BatchRow, StoreError};
+use crate::store::{BatchDone, BatchRow, StoreError};
 
 impl Double {
     pub(super) fn batch_rows(&self) -> Vec<BatchRow> {
@@ -16,14 +16,17 @@ impl Double {
         rows.collect()
     }
 
-    pub(super) fn change_batch(&self, wish: BatchWish) -> Result<Option<BatchRow>, StoreError> {
+    pub(super) fn change_batch(&self, wish: BatchWish) -> Result<Option<BatchDone>, StoreError> {
         let mut inner = self.inner.lock().unwrap();
         let id = wish.id;
-        for event in inner.crons.decide(Command::Batch(wish), NOW, 0)? {
-            let taken = inner.crons.evolve(&event, RecordAt(1), 0);
+        let events = inner.crons.decide(Command::Batch(wish), NOW, 0)?;
+        for event in &events {
+            let taken = inner.crons.evolve(event, RecordAt(1), 0);
             taken.expect("what was decided is sound");
         }
         drop(inner);
-        Ok(self.batch_rows().into_iter().find(|row| row.id == id))
+        let is_new = !events.is_empty();
+        let row = self.batch_rows().into_iter().find(|row| row.id == id);
+        Ok(row.map(|row| BatchDone { row, is_new }))
     }
 }

@@ -5,8 +5,8 @@ use serde::de::IgnoredAny;
 
 use super::{amend, checked, invalid};
 use crate::{
-    api::{ApiError, BatchRequest, BatchResponse, Ctx, ErrorCode, NewBatch, Reply, Response},
-    store::{BatchRow, JobFilter, PageRequest},
+    api::{ApiError, BatchRequest, BatchResponse, Ctx, NewBatch, Reply, Response},
+    store::{BatchDone, BatchRow, JobFilter, PageRequest},
 };
 
 /// Jobs that run, called off at a time.
@@ -14,27 +14,37 @@ const AT_ONCE: usize = 500;
 
 pub(super) async fn act(ctx: &Ctx, request: BatchRequest) -> Reply {
     Ok(Response::Batch(match request {
-        BatchRequest::Open(new) => open(ctx, *new).await?,
-        BatchRequest::Show { id } => one(ctx.store.batch_row(id).await?, id)?,
+        BatchRequest::Open(new) => changed(open(ctx, *new).await?),
+        BatchRequest::Show { id } => BatchResponse::One(Box::new(one(ctx, id).await?)),
         BatchRequest::List { page } => {
             BatchResponse::Page(ctx.store.batches(checked(page)?).await?)
         }
-        BatchRequest::Seal { id } => change(ctx, id, BatchChange::Seal).await?,
-        BatchRequest::Cancel { id, by, reason } => cancel(ctx, id, by, reason).await?,
+        BatchRequest::Seal { id } => changed(change(ctx, id, BatchChange::Seal).await?),
+        BatchRequest::Cancel { id, by, reason } => changed(cancel(ctx, id, by, reason).await?),
     }))
 }
 
-fn one(row: Option<BatchRow>, id: JobId) -> Result<BatchResponse, ApiError> {
-    let missing = || ApiError::new(ErrorCode::NotFound, Rejected::NoSuchBatch(id).to_string());
-    let row = row.ok_or_else(missing)?;
-    Ok(BatchResponse::One(Box::new(row)))
+fn changed(done: BatchDone) -> BatchResponse {
+    let BatchDone { row, is_new } = done;
+    let row = Box::new(row);
+    BatchResponse::Changed { row, is_new }
 }
 
-async fn change(ctx: &Ctx, id: JobId, change: BatchChange) -> Result<BatchResponse, ApiError> {
-    one(ctx.store.batch(BatchWish { id, change }).await?, id)
+fn missing(id: JobId) -> ApiError {
+    Rejected::NoSuchBatch(id).into()
 }
 
-async fn open(ctx: &Ctx, new: NewBatch) -> Result<BatchResponse, ApiError> {
+async fn one(ctx: &Ctx, id: JobId) -> Result<BatchRow, ApiError> {
+    let row = ctx.store.batch_row(id).await?;
+    row.ok_or_else(|| missing(id))
+}
+
+async fn change(ctx: &Ctx, id: JobId, change: BatchChange) -> Result<BatchDone, ApiError> {
+    let done = ctx.store.batch(BatchWish { id, change }).await?;
+    done.ok_or_else(|| missing(id))
+}
+
+async fn open(ctx: &Ctx, new: NewBatch) -> Result<BatchDone, ApiError> {
     let NewBatch {
         name,
         on_success,
@@ -80,12 +90,12 @@ async fn cancel(
     id: JobId,
     by: String,
     reason: Option<String>,
-) -> Result<BatchResponse, ApiError> {
+) -> Result<BatchDone, ApiError> {
     let off = BatchChange::Cancel {
         by: by.clone(),
         reason: reason.clone(),
     };
-    change(ctx, id, off).await?;
+    let BatchDone { is_new, .. } = change(ctx, id, off).await?;
     let filter = JobFilter {
         batch: Some(id),
         states: vec![State::Running],
@@ -105,7 +115,8 @@ async fn cancel(
         }
         page.cursor = running.next;
         if page.cursor.is_none() {
-            return one(ctx.store.batch_row(id).await?, id);
+            let row = one(ctx, id).await?;
+            return Ok(BatchDone { row, is_new });
         }
     }
 }

@@ -35,7 +35,7 @@ async fn no_letter(ctx: &Ctx, name: LetterName) -> Result<ApiError, ApiError> {
         Some(why) => ApiError::new(
             ErrorCode::Damaged,
             format!(
-                "the letter {name} cannot be read: {why}; see its bytes with `dead show --raw`"
+                "the letter {name} cannot be read: {why}; see its bytes with `sandhog dead show --raw`"
             ),
         ),
         None => missing(name),

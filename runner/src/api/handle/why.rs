@@ -151,17 +151,11 @@ fn crowded(ctx: &Ctx) -> Option<String> {
 /// The sentence that names the kinds without a plugin, if there are any.
 fn unserved<'a>(ctx: &Ctx, due: impl Iterator<Item = &'a str>) -> Option<String> {
     let catalog = ctx.running.as_ref()?.catalog();
-    let (held, kinds): (Vec<&str>, Vec<&str>) = due
-        .filter(|kind| catalog.serving(kind).is_none())
-        .partition(|kind| catalog.holding(kind).is_some());
-    if let Some((kind, (name, why))) = held
-        .first()
-        .and_then(|kind| Some((kind, catalog.holding(kind)?)))
-    {
-        return Some(format!(
-            "{kind} is served by plugin {name}, which is held back: {}; see `sandhog plugin show {name}`",
-            why.why
-        ));
+    let due = due.filter(|kind| catalog.serving(kind).is_none());
+    let (held, kinds): (Vec<&str>, Vec<&str>) =
+        due.partition(|kind| catalog.holding(kind).is_some());
+    if let Some(told) = held.first().and_then(|kind| catalog.held_back(kind)) {
+        return Some(told);
     }
     if kinds.is_empty() {
         return None;

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::{
     super::{
         door::Need,
+        each::Each,
         exit::{Exit, Fault, Outcome},
         interrupt::Interrupt,
         session::{Session, ask},
@@ -36,6 +37,21 @@ struct Change {
     request: fn(Vec<LetterRef>, bool) -> Request,
     /// Letters a second.
     rate: Option<u32>,
+}
+
+impl Change {
+    fn ask(
+        &self,
+        session: &mut Session<'_, '_>,
+        letters: &[LetterRef],
+        dry_run: bool,
+    ) -> Outcome<Vec<Result<LetterName, ApiError>>> {
+        Ok(ask!(
+            session,
+            (self.request)(letters.to_vec(), dry_run),
+            Amended
+        ))
+    }
 }
 
 pub(super) fn retry(session: &mut Session<'_, '_>, which: Which, rate: Rate) -> Outcome<Exit> {
@@ -132,7 +148,7 @@ fn weigh(
 ) -> Outcome<Exit> {
     let mut tally = Tally::default();
     for part in letters.chunks(BATCH) {
-        let answers = ask!(session, (change.request)(part.to_vec(), true), Amended);
+        let answers = change.ask(session, part, true)?;
         tally.take(session, part, answers);
     }
     let first: Vec<&LetterName> = tally.done.iter().take(SHOWN).collect();
@@ -151,7 +167,7 @@ fn weigh(
         "{count} would be {}; nothing was changed",
         change.done
     ));
-    Ok(tally.first.unwrap_or(Exit::Done))
+    tally.each.end()
 }
 
 /// What became of letters.
@@ -160,8 +176,7 @@ struct Tally {
     done: Vec<LetterName>,
     /// Brought back since they were listed.
     changed_since: u64,
-    /// How the first refusal ends the command.
-    first: Option<Exit>,
+    each: Each,
 }
 
 impl Tally {
@@ -173,11 +188,14 @@ impl Tally {
     ) {
         for (letter, answer) in letters.iter().zip(answers) {
             match answer {
-                Ok(name) => self.done.push(name),
+                Ok(name) => {
+                    self.each.done();
+                    self.done.push(name);
+                }
                 Err(error) if error.code == ErrorCode::Changed => self.changed_since += 1,
                 Err(error) => {
                     session.note(&format!("{}: {error}", letter.name));
-                    self.first.get_or_insert(Fault::from(error).exit);
+                    self.each.refused(Fault::from(error).exit);
                 }
             }
         }
@@ -204,13 +222,19 @@ fn apply(session: &mut Session<'_, '_>, letters: &[LetterRef], change: &Change) 
             break;
         }
         sent += part.len();
-        let answers = ask!(session, (change.request)(part.to_vec(), false), Amended);
+        let answers = match change.ask(session, part, false) {
+            Ok(answers) => answers,
+            Err(fault) => match tally.each.fault(session, fault) {
+                true => continue,
+                false => break,
+            },
+        };
         tally.take(session, part, answers);
     }
     let Tally {
         done,
         changed_since,
-        first,
+        mut each,
     } = tally;
     if session.is_json() {
         session.json(&json!(done))?;
@@ -229,9 +253,9 @@ fn apply(session: &mut Session<'_, '_>, letters: &[LetterRef], change: &Change) 
         letters.len(),
         change.done
     ));
-    if sent < letters.len() {
+    if interrupt.came() && sent < letters.len() {
         session.note("stopped before the end: the rest is as it was");
-        return Ok(Exit::Failed);
+        each.refused(Exit::Failed);
     }
-    Ok(first.unwrap_or(Exit::Done))
+    each.end()
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::{
     super::{
         door::Need,
+        each::Each,
         exit::{Exit, Fault, Outcome},
         interrupt::Interrupt,
         session::{Session, ask},
@@ -36,6 +37,7 @@ struct Counts {
     taken: u64,
     known: u64,
     wrong: u64,
+    each: Each,
 }
 
 pub(super) fn run(session: &mut Session<'_, '_>, file: &Path, dry_run: bool) -> Outcome<Exit> {
@@ -79,12 +81,12 @@ pub(super) fn run(session: &mut Session<'_, '_>, file: &Path, dry_run: bool) -> 
     if !stopped {
         send(session, &mut batch, dry_run, &mut counts)?;
     }
-    end(session, &counts, dry_run, stopped)
+    end(session, counts, dry_run, stopped)
 }
 
 fn end(
     session: &mut Session<'_, '_>,
-    counts: &Counts,
+    mut counts: Counts,
     dry_run: bool,
     stopped: bool,
 ) -> Outcome<Exit> {
@@ -99,17 +101,15 @@ fn end(
     session.note(&counts.told(dry_run));
     if stopped {
         session.note("stopped before the end: import the same file again for the rest");
-        return Ok(Exit::Failed);
+        counts.each.refused(Exit::Failed);
     }
-    Ok(match counts.wrong {
-        0 => Exit::Done,
-        _ => Exit::Failed,
-    })
+    counts.each.end()
 }
 
 impl Counts {
     fn wrong(&mut self, session: &mut Session<'_, '_>, line: u64, why: &str) {
         self.wrong += 1;
+        self.each.refused(Exit::Failed);
         session.note(&format!("line {line}: {}", text::plain(why)));
     }
 
@@ -198,9 +198,13 @@ fn send(
     let answers = ask!(session, Request::ImportDead { letters, dry_run }, Imported);
     for ((line, id), answer) in lines.into_iter().zip(ids).zip(answers) {
         match answer {
-            Ok(Imported::Taken) => counts.taken += 1,
+            Ok(Imported::Taken) => {
+                counts.taken += 1;
+                counts.each.done();
+            }
             Ok(Imported::Known) => {
                 counts.known += 1;
+                counts.each.done();
                 session.note(&format!("line {line}: {id} is here already"));
             }
             Err(error) => counts.wrong(session, line, &error.to_string()),

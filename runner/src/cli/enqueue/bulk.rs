@@ -96,19 +96,20 @@ pub(in crate::cli) struct Checked {
 }
 
 pub(super) fn run(session: &mut Session<'_, '_>, path: &Path, pattern: &NewJob) -> Outcome<Exit> {
-    let checked = prepare(session, path, pattern)?;
+    let checked = prepare(session, path, pattern, false)?;
     enqueue(session, &checked, path, pattern)
 }
 
-/// Read a file to its end, and find every fault.
+/// Read a file to its end, and find every fault. Of what is to be a batch no line may name another one.
 pub(in crate::cli) fn prepare(
     session: &mut Session<'_, '_>,
     path: &Path,
     pattern: &NewJob,
+    is_batch: bool,
 ) -> Outcome<Checked> {
     let file = open(session, path).map_err(|error| Fault::new(Exit::Usage, error))?;
     let now = wall();
-    let (jobs, kinds) = check(session, &file, pattern, now)
+    let (jobs, kinds) = check(session, &file, pattern, now, is_batch)
         .map_err(|fault| about(fault, path, "nothing was enqueued"))?;
     Ok(Checked {
         file,
@@ -137,34 +138,21 @@ pub(in crate::cli) fn enqueue(
     let sent = push(session, file, pattern, *now, &bar, &mut printer);
     bar.finish_and_clear();
     printer.end(session)?;
-    let taken = printer.taken;
+    let taken = printer.each.count();
     if let Err(fault) = sent {
         let done = format!(
             "{taken} of {jobs} jobs were enqueued: their ids were printed; what comes after line {} was not answered",
             printer.line
         );
-        let mut fault = about(fault, path, &done);
-        if taken > 0 {
-            // Whoever sends all of it again would enqueue these twice.
-            fault.exit = Exit::Partly;
-        }
-        return Err(fault);
+        printer.each.broke(about(fault, path, &done));
+        return printer.each.end();
     }
-    let Some(refused) = printer.refused else {
-        session.note(&printer.told(None));
-        if printer.fresh() > 0 {
-            where_they_wait(session, kinds, "they wait");
-        }
-        return Ok(Exit::Done);
-    };
-    session.note(&printer.told(Some(*jobs as u64)));
+    let of = printer.each.has_refused().then_some(*jobs as u64);
+    session.note(&printer.told(of));
     if printer.fresh() > 0 {
         where_they_wait(session, kinds, "they wait");
     }
-    Ok(match taken {
-        0 => refused,
-        _ => Exit::Partly,
-    })
+    printer.each.end()
 }
 
 fn about(fault: Fault, path: &Path, done: &str) -> Fault {
@@ -191,6 +179,7 @@ fn check(
     file: &File,
     pattern: &NewJob,
     now: UnixMs,
+    is_batch: bool,
 ) -> Outcome<(usize, BTreeSet<String>)> {
     let payload_bytes = session.config.limits.payload as usize;
     let mut lines = Lines::new(file)?;
@@ -198,8 +187,11 @@ fn check(
     let mut wrong = Vec::new();
     while let Some(line) = lines.next()? {
         jobs += 1;
-        let parsed = ndjson::parse(line, pattern, now).map_err(|error| error.to_string());
-        let checked = parsed.and_then(|job| {
+        let parsed = ndjson::parse(line, pattern, now).and_then(|job| match is_batch {
+            true => ndjson::goes_into(pattern.batch, &job).map(|()| job),
+            false => Ok(job),
+        });
+        let checked = parsed.map_err(|error| error.to_string()).and_then(|job| {
             if !kinds.contains(&job.kind) {
                 kinds.insert(job.kind.clone());
             }

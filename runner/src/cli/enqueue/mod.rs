@@ -151,12 +151,24 @@ fn where_they_wait<'k>(
     let Ok(Response::Plugins(answer)) = session.call(Request::Plugins) else {
         return;
     };
-    let unserved = |kind: &&String| answer.catalog.serving(kind).is_none();
-    let names: Vec<_> = kinds.into_iter().filter(unserved).cloned().collect();
+    let catalog = answer.catalog;
+    let unserved = |kind: &&String| catalog.serving(kind).is_none();
+    let (held, names): (Vec<&String>, Vec<&String>) = kinds
+        .into_iter()
+        .filter(unserved)
+        .partition(|kind| catalog.holding(kind).is_some());
+    for told in held
+        .iter()
+        .filter_map(|kind| catalog.held_back(kind))
+        .take(KINDS)
+    {
+        session.note(&format!("{they_wait}: {}", text::plain(&told)));
+    }
     if names.is_empty() {
         return;
     }
-    let mut told = names[..names.len().min(KINDS)].join(", ");
+    let named: Vec<&str> = names.iter().take(KINDS).map(|name| name.as_str()).collect();
+    let mut told = named.join(", ");
     if names.len() > KINDS {
         told += &format!(" and {} more", names.len() - KINDS);
     }

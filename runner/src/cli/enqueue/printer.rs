@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::{
     api::{ApiError, Enqueued},
     cli::{
-        exit::{Exit, Fault, Outcome},
+        each::Each,
+        exit::{Fault, Outcome},
         session::Session,
         shapes, text,
     },
@@ -20,13 +21,12 @@ pub(super) struct Printer {
     /// The last line that was answered.
     pub(super) line: u64,
     printed: u64,
-    pub(super) taken: u64,
     /// Jobs that were there before.
     existing: u64,
     /// Jobs that were there before, outside of the batch that they were wished into.
     astray: u64,
-    /// How the first refusal would end the command.
-    pub(super) refused: Option<Exit>,
+    /// What became of all.
+    pub(super) each: Each,
 }
 
 impl Printer {
@@ -43,7 +43,7 @@ impl Printer {
         line: u64,
         job: &Enqueued,
     ) -> Outcome<()> {
-        self.taken += 1;
+        self.each.done();
         self.existing += u64::from(job.existing);
         self.astray += u64::from(job.batch.is_some_and(|batch| !batch.is_as_wished()));
         self.next(session, line, &job.id.text(), || shapes::enqueued(job))
@@ -59,7 +59,7 @@ impl Printer {
         if !self.json {
             session.note(&format!("line {line} was refused: {error}"));
         }
-        self.refused.get_or_insert(Fault::from(error).exit);
+        self.each.refused(Fault::from(error).exit);
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Printer {
 
     /// Jobs that were not there before.
     pub(super) fn fresh(&self) -> u64 {
-        self.taken - self.existing
+        self.each.count() - self.existing
     }
 
     /// What became of all, of so many when some were refused.
@@ -107,7 +107,7 @@ impl Printer {
             Some(of) => format!(
                 "{} of {of} jobs enqueued, {} refused",
                 self.fresh(),
-                of - self.taken
+                of - self.each.count()
             ),
         };
         if self.existing > 0 {

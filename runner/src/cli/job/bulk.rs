@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
+        each::Each,
         exit::{Exit, Fault, Outcome},
         interrupt::Interrupt,
         session::{Session, ask},
@@ -226,22 +227,23 @@ pub(super) fn weigh(
     verb: &Verb,
     is_choice: bool,
 ) -> Outcome<Exit> {
-    let (mut count, mut shown, mut first) = (0_u64, Vec::new(), None);
+    let (mut each, mut shown) = (Each::default(), Vec::new());
     for part in ids.chunks(BATCH) {
         for (id, answer) in part.iter().zip(verb.change(session, part, true)?) {
             match answer {
                 Ok(_) => {
-                    count += 1;
+                    each.done();
                     shown.extend((shown.len() < SHOWN).then(|| id.text()));
                 }
                 Err(error) if is_choice && went_on(&error) => {}
                 Err(error) => {
                     session.note(&format!("sandhog: {error}"));
-                    first.get_or_insert(Fault::from(error).exit);
+                    each.refused(Fault::from(error).exit);
                 }
             }
         }
     }
+    let count = each.count();
     if session.is_json() {
         session.json(&json!({ "count": count, "first": shown }))?;
     } else {
@@ -250,7 +252,7 @@ pub(super) fn weigh(
     let [_, done] = verb.names;
     let jobs = text::count(count, "job");
     session.note(&format!("{jobs} would be {done}; nothing was changed"));
-    Ok(first.unwrap_or(Exit::Done))
+    each.end()
 }
 
 /// Whether the job is not what it was when it was looked up.
@@ -267,16 +269,25 @@ pub(super) fn apply(
     is_choice: bool,
 ) -> Outcome<Exit> {
     let interrupt = Interrupt::listen();
-    let (mut done, mut first) = (Vec::<Value>::new(), None);
-    let (mut meanwhile, mut changed) = (0_u64, 0_u64);
+    let (mut done, mut each) = (Vec::<Value>::new(), Each::default());
+    let mut meanwhile = 0_u64;
     for part in ids.chunks(BATCH) {
         if interrupt.came() {
             session.note("stopped before the end: the rest is as it was");
-            first.get_or_insert(Exit::Failed);
+            each.refused(Exit::Failed);
             break;
         }
-        for (id, answer) in part.iter().zip(verb.change(session, part, false)?) {
-            changed += u64::from(answer.is_ok());
+        let answers = match verb.change(session, part, false) {
+            Ok(answers) => answers,
+            Err(fault) => match each.fault(session, fault) {
+                true => continue,
+                false => break,
+            },
+        };
+        for (id, answer) in part.iter().zip(answers) {
+            if answer.is_ok() {
+                each.done();
+            }
             match answer {
                 Ok(state) if session.is_json() => {
                     let state = shapes::state_now(state);
@@ -288,7 +299,7 @@ pub(super) fn apply(
                 Err(error) if is_choice && went_on(&error) => meanwhile += 1,
                 Err(error) => {
                     session.note(&format!("sandhog: {error}"));
-                    first.get_or_insert(Fault::from(error).exit);
+                    each.refused(Fault::from(error).exit);
                 }
             }
         }
@@ -297,12 +308,12 @@ pub(super) fn apply(
         session.json(&done.into())?;
     }
     if is_choice {
-        let jobs = text::count(changed, "job");
+        let jobs = text::count(each.count(), "job");
         session.note(&format!("{jobs} {}", verb.names[1]));
     }
     if meanwhile > 0 {
         let jobs = text::count(meanwhile, "job");
         session.note(&format!("{jobs} went on meanwhile: left alone"));
     }
-    Ok(first.unwrap_or(Exit::Done))
+    each.end()
 }

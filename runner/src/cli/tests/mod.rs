@@ -25,6 +25,7 @@ mod bench;
 mod cron;
 mod dead;
 mod jobs;
+mod many;
 mod plugins;
 mod rest;
 
@@ -59,6 +60,10 @@ impl Rooms for Desk {
             config.runner.workers
         );
         Ok(ExitCode::from(42))
+    }
+
+    fn usable(&self, _: &Config) -> Result<(), config::ConfigError> {
+        Ok(())
     }
 
     fn open(&self, config: &Config) -> Result<Ctx, OpenError> {

@@ -24,7 +24,7 @@ pub(super) fn reason(rejected: &Rejected) -> &'static str {
         Rejected::BatchClosed { .. } | Rejected::BatchCancelled { .. } => "batch-closed",
         Rejected::IdTaken(_) => "id-taken",
         Rejected::Fenced { .. } => "fenced",
-        Rejected::WrongState { .. } => "wrong-state",
+        Rejected::WrongState { .. } | Rejected::BatchOver { .. } => "wrong-state",
         Rejected::SlotDone { .. } => "slot-done",
         Rejected::Duplicate { is_kept: true, .. } => "kept-existing",
         Rejected::Duplicate { is_kept: false, .. } => "duplicate",

@@ -8,7 +8,7 @@ use super::{
     list::parse_cursor,
     wish::{BatchAsk, Wish},
 };
-use crate::store::{BatchRow, Page, PageRequest, StoreError};
+use crate::store::{BatchDone, BatchRow, Page, PageRequest, StoreError};
 
 /// Facts written in one go for batches that came to their end or were called off; what is left comes with
 /// the next wishes, which are not waited for then.
@@ -65,12 +65,13 @@ impl Actor {
     }
 
     /// Change a batch. Whether anything is written or not, what is answered is durable.
-    fn change_batch(&mut self, wish: BatchWish, now: Now) -> Result<Option<BatchRow>, StoreError> {
+    fn change_batch(&mut self, wish: BatchWish, now: Now) -> Result<Option<BatchDone>, StoreError> {
         let id = wish.id;
-        self.one(Command::Batch(wish), now)?;
+        let is_new = self.carry_out_all(Command::Batch(wish), now)? > 0;
         self.tend(now);
         self.writer.batch.wants_sync = true;
-        Ok(self.batch_row(id))
+        let done = |row| BatchDone { row, is_new };
+        Ok(self.batch_row(id).map(done))
     }
 
     fn is_settled(&self, id: JobId) -> bool {

@@ -30,10 +30,10 @@ use crate::{
     clock::Clock,
     entropy::Entropy,
     store::{
-        Amended, Answer, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow, DeadCount,
-        DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow, JobView,
-        LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter, Steer,
-        Store, StoreError, StoreStats, UniqueRow,
+        Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
+        DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
+        JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow,
+        RawLetter, Steer, Store, StoreError, StoreStats, UniqueRow,
         dead::{BadList, DeadStore},
     },
 };
@@ -187,7 +187,7 @@ impl Store for Wal {
         Box::pin(self.ask(|reply| Wish::Crons(CronAsk::Change(wish, reply))))
     }
 
-    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchRow>> {
+    fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchDone>> {
         Box::pin(self.ask(|reply| Wish::OfBatches(BatchAsk::Change(wish, reply))))
     }
 

@@ -9,8 +9,8 @@ use sandhog_model::{
 
 use super::reply;
 use crate::store::{
-    Amended, BatchRow, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported, JobFilter,
-    LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
+    Amended, BatchDone, BatchRow, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported,
+    JobFilter, LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -142,7 +142,7 @@ pub(super) enum QueueAsk {
 
 /// What is asked of batches.
 pub(super) enum BatchAsk {
-    Change(BatchWish, Reply<Option<BatchRow>>),
+    Change(BatchWish, Reply<Option<BatchDone>>),
     One(JobId, Reply<Option<BatchRow>>),
     Some {
         before: Option<JobId>,

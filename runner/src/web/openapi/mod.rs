@@ -14,7 +14,7 @@ use super::{
     form::Param,
     problem::Code,
     resources,
-    route::{Gives, Route, Takes, Verb},
+    route::{Gives, Repeats, Route, Takes, Verb},
     rpc,
 };
 
@@ -71,7 +71,7 @@ fn operation(route: &Route) -> Value {
     for (param, place) in in_path.chain(behind) {
         parameters.push(parameter(param, place));
     }
-    if matches!(route.takes, Takes::Json("NewJob", _)) {
+    if route.repeats() == Repeats::ByName {
         parameters.push(json!({
             "name": "Idempotency-Key",
             "in": "header",

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use super::*;
-use crate::web::token::Role;
+use crate::web::{call::query, token::Role};
 
 /// `SANDHOG_WRITE_DOCS=1` writes it anew.
 #[test]
@@ -60,4 +60,48 @@ fn every_route_has_its_own_name_and_says_what_its_path_has() {
             route.name
         );
     }
+}
+
+/// Every command of the guide asks for something there is, with parameters and a body that are taken.
+#[test]
+fn the_commands_of_the_guide_are_what_the_document_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/http.md");
+    let guide = fs::read_to_string(path).unwrap().replace("\\\n", " ");
+    let document = document();
+    let mut bodies = 0;
+    for command in guide.lines().filter(|line| line.starts_with("curl ")) {
+        let (_, address) = command.split_once("http://127.0.0.1:7263").unwrap();
+        let address = address.split([' ', '\'', '"']).next().unwrap();
+        let (path, behind) = address.split_once('?').unwrap_or((address, ""));
+        let body = command
+            .split_once("-d '")
+            .map(|(_, body)| body.split('\'').next().unwrap());
+        let method = match (command.contains("-X PUT"), body) {
+            (true, _) => Verb::Put,
+            (false, Some(_)) => Verb::Post,
+            (false, None) => Verb::Get,
+        };
+        let is_at = |route: &Route, filled: bool| {
+            let parts = route.path.split('/').zip(path.split('/'));
+            let fits =
+                |(known, part): (&str, &str)| known == part || filled && known.starts_with('{');
+            let length = route.path.split('/').count() == path.split('/').count();
+            route.method == method && length && parts.into_iter().all(fits)
+        };
+        let found = [false, true]
+            .into_iter()
+            .find_map(|filled| resources::routes().find(|route| is_at(route, filled)));
+        let route = found.unwrap_or_else(|| panic!("nothing is asked by {command}"));
+        query(Some(behind), route.query).unwrap_or_else(|problem| panic!("{command}: {problem:?}"));
+        let Some(body) = body else { continue };
+        bodies += 1;
+        let value: Value = serde_json::from_str(body).unwrap_or_else(|why| panic!("{why}: {body}"));
+        let schema = name(route.takes.schema().unwrap());
+        assert_eq!(
+            misfit(&document, &schema, &value, route.name),
+            None,
+            "{command}"
+        );
+    }
+    assert!(bodies > 10, "{bodies} bodies");
 }

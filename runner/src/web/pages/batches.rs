@@ -37,7 +37,7 @@ pub(super) const ROUTES: &[Route] = &[
         "Seal a batch, or call it off.",
         run!(act),
     )
-    .at(&[param("id", Form::Id, "The batch.")]),
+    .at(&[param("id", Form::Id("batch"), "The batch.")]),
 ];
 
 async fn show(site: Arc<Site>, call: Call) -> Outcome {

@@ -24,7 +24,7 @@ use crate::{
     },
 };
 
-const ID: &[Param] = &[param("id", Form::Id, "The job.")];
+const ID: &[Param] = &[param("id", Form::Id("job"), "The job.")];
 /// Bytes of a payload, and lines of a log, that are shown.
 const BYTES: usize = 16 << 10;
 const LINES: usize = 500;

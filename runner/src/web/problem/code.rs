@@ -55,15 +55,15 @@ codes! {
     ForeignOrigin, "foreign-origin", FORBIDDEN, "a page of another site asks",
         "A browser sends this request for a page of another site: its `Origin` is not the address that the runner was called by, or its `Sec-Fetch-Site` says so. Pages of other sites may change nothing here. Programs need not send either header.";
     NotFound, "not-found", NOT_FOUND, "there is none of that name",
-        "No job, attempt, letter, schedule or plugin has the id or name that was asked for. A job that ended is forgotten after `store.keep_completed`, or when there are more than `store.max_completed` of them.";
+        "No job, attempt, batch, letter, schedule or plugin has the id or name that was asked for. A job that ended is forgotten after `store.keep_completed`, or when there are more than `store.max_completed` of them.";
     NoSuchPath, "no-such-path", NOT_FOUND, "nothing is at this path",
         "No resource has this path. Paths are compared as they are: `..`, doubled slashes and another case lead nowhere. `/api/v1/openapi.json` lists all that there are.";
     MethodNotAllowed, "method-not-allowed", METHOD_NOT_ALLOWED, "the resource does not know this method",
         "The path is right, the method is not. The header `Allow` of the answer says which are known. `OPTIONS` is not: pages of other sites are not to call the runner.";
     Timeout, "timeout", REQUEST_TIMEOUT, "the request did not arrive in time",
         "The head of a request must be there within 10 s, and its body within 10 s, 20 s when it is a job, 60 s when it is many; and it may not stop for 10 s. Nothing was done. The connection is closed.";
-    WrongState, "wrong-state", CONFLICT, "the job's state does not allow it",
-        "Such as a retry of a job that runs, or of a dead one, which is brought back as a dead letter. Nothing was done. Look at the job and decide again.";
+    WrongState, "wrong-state", CONFLICT, "its state does not allow it",
+        "Such as a retry of a job that runs, or of a dead one, which is brought back as a dead letter. Or of a batch that has ended or was called off and is to be sealed. Nothing was done. Look at the job or the batch and decide again.";
     Duplicate, "duplicate", CONFLICT, "a unique job stands in the way",
         "A job with the same unique key is there already, and the new one says that it is to be refused then. The detail names that job.";
     BatchClosed, "batch-closed", CONFLICT, "the batch takes nothing in",

@@ -6,7 +6,7 @@ use sandhog_model::{Asked, JobId, State, UnixMs};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::jobs::{ID, Nothing, OPERATOR, Reason, nothing};
+use super::jobs::{ID, OPERATOR, nothing};
 use crate::{
     api::{JobAct, Request},
     json::{shapes, when},
@@ -42,7 +42,7 @@ pub(super) const ROUTES: &[Route] = &[
         run!(cancel),
     )
     .at(ID)
-    .takes(Takes::Maybe("Reason"))
+    .takes(Takes::Maybe("CallOff"))
     .may(MAY),
     Route::write(
         OPERATOR,
@@ -53,7 +53,7 @@ pub(super) const ROUTES: &[Route] = &[
         run!(kill),
     )
     .at(ID)
-    .takes(Takes::Maybe("Reason"))
+    .takes(Takes::Maybe("CallOff"))
     .may(MAY),
     Route::write(
         OPERATOR,
@@ -64,7 +64,7 @@ pub(super) const ROUTES: &[Route] = &[
         run!(retry),
     )
     .at(ID)
-    .takes(Takes::Maybe("Nothing"))
+    .takes(Takes::Maybe("Retry"))
     .may(MAY),
     Route::write(
         OPERATOR,
@@ -86,7 +86,7 @@ pub(super) const ROUTES: &[Route] = &[
         run!(discard),
     )
     .at(ID)
-    .takes(Takes::Maybe("Reason"))
+    .takes(Takes::Maybe("CallOff"))
     .may(MAY),
     Route::write(
         (Verb::Delete, Role::Operator),
@@ -97,7 +97,10 @@ pub(super) const ROUTES: &[Route] = &[
         run!(remove),
     )
     .at(ID)
-    .query(&[param("force", Form::Flag, "Delete one that waits, too.")])
+    .query(&[
+        param("force", Form::Flag, "Delete one that waits, too."),
+        param("dry_run", Form::Flag, "Only say what would become of it."),
+    ])
     .may(MAY),
 ];
 
@@ -109,23 +112,37 @@ async fn kill(site: Arc<Site>, call: Call) -> Outcome {
     call_off(site, call, Asked::Kill).await
 }
 
+/// Why a job is called off or dropped, and whether only what would become of it is asked.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct CallOff {
+    reason: Option<String>,
+    dry_run: bool,
+}
+
 async fn call_off(site: Arc<Site>, call: Call, how: Asked) -> Outcome {
-    let (id, Reason { reason }) = (call.path("id")?, call.body()?);
+    let (id, CallOff { reason, dry_run }) = (call.path("id")?, call.body()?);
     let request = Request::CallOff {
         ids: vec![id],
         how,
         by: call.by(),
         reason,
-        dry_run: false,
+        dry_run,
     };
     let mut answers = ask!(site, call, request, CalledOff);
     let now = answers.pop().ok_or_else(nothing)??;
     state(id, Some(now))
 }
 
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Retry {
+    dry_run: bool,
+}
+
 async fn retry(site: Arc<Site>, call: Call) -> Outcome {
-    let Nothing {} = call.body()?;
-    amend(site, call, JobAct::Retry).await
+    let Retry { dry_run } = call.body()?;
+    amend(site, call, JobAct::Retry, dry_run).await
 }
 
 /// How long a job is to wait, or until when.
@@ -135,12 +152,18 @@ struct Snooze {
     #[serde(rename = "for")]
     span: Option<String>,
     until: Option<String>,
+    #[serde(default)]
+    dry_run: bool,
 }
 
 async fn snooze(site: Arc<Site>, call: Call) -> Outcome {
-    let Snooze { span, until } = call.whole_body()?;
+    let Snooze {
+        span,
+        until,
+        dry_run,
+    } = call.whole_body()?;
     let due = due(&site, span.as_deref(), until.as_deref())?;
-    amend(site, call, JobAct::Snooze { due }).await
+    amend(site, call, JobAct::Snooze { due }, dry_run).await
 }
 
 /// When a job is due that is to wait for a time, or until an instant.
@@ -157,28 +180,29 @@ pub(super) fn due(site: &Site, span: Option<&str>, until: Option<&str>) -> Resul
 }
 
 async fn discard(site: Arc<Site>, call: Call) -> Outcome {
-    let Reason { reason } = call.body()?;
+    let CallOff { reason, dry_run } = call.body()?;
     let by = call.by();
-    amend(site, call, JobAct::Discard { by, reason }).await
+    amend(site, call, JobAct::Discard { by, reason }, dry_run).await
 }
 
 async fn remove(site: Arc<Site>, call: Call) -> Outcome {
-    let force = call.given("force")?.unwrap_or(false);
-    amend(site, call, JobAct::Remove { force }).await
+    let flag = |name| Ok::<_, Problem>(call.given(name)?.unwrap_or(false));
+    let (force, dry_run) = (flag("force")?, flag("dry_run")?);
+    amend(site, call, JobAct::Remove { force }, dry_run).await
 }
 
-async fn amend(site: Arc<Site>, call: Call, act: JobAct) -> Outcome {
+async fn amend(site: Arc<Site>, call: Call, act: JobAct, dry_run: bool) -> Outcome {
     let id = call.path("id")?;
     let request = Request::AmendJobs {
         ids: vec![id],
         act,
-        dry_run: false,
+        dry_run,
     };
     let mut answers = ask!(site, call, request, AmendedJobs);
     state(id, answers.pop().ok_or_else(nothing)??)
 }
 
-/// The state a job is in now.
+/// The state a job is in now, or would be in.
 fn state(id: JobId, state: Option<State>) -> Outcome {
     Answer::json(json!({ "id": id, "state": shapes::state_now(state) }))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use sandhog_model::{JobId, Link, NewJob};
+use sandhog_model::{JobId, Link};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::jobs::{Nothing, OPERATOR, Reason, many_like};
+use super::jobs::{Nothing, OPERATOR, Reason, many};
 use crate::{
     api::{BatchRequest, BatchResponse, NewBatch, Request},
     json::{batch::shape, chain},
@@ -22,9 +22,10 @@ use crate::{
     },
 };
 
-const ID: &[Param] = &[param("id", Form::Id, "The batch.")];
+const ID: &[Param] = &[param("id", Form::Id("batch"), "The batch.")];
 const MAY: &[Code] = &[
     Code::NotFound,
+    Code::WrongState,
     Code::Invalid,
     Code::Full,
     Code::Poisoned,
@@ -65,7 +66,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/batches/{id}/jobs",
         "enqueueIntoBatch",
-        "Put many jobs into an open batch, as `enqueueJobs` takes them; those that name another batch go there.",
+        "Put many jobs into an open batch, as `enqueueJobs` takes them; one that names another batch refuses them all.",
         Gives::Json(&[200], "EnqueuedJobs"),
         run!(enqueue),
     )
@@ -76,7 +77,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/batches/{id}/seal",
         "sealBatch",
-        "Take in no more jobs from outside: what follows is enqueued once all of its jobs ended.",
+        "Take in no more jobs from outside: what follows is enqueued once all of its jobs ended. Sealed again nothing changes; one that has ended or was called off is refused.",
         GIVES,
         run!(seal),
     )
@@ -87,7 +88,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/batches/{id}/cancel",
         "cancelBatch",
-        "Call a batch off: jobs that wait end, those that run are asked to, and no more are taken in.",
+        "Call a batch off: jobs that wait end, those that run are asked to, and no more are taken in. Called off again nothing changes; one that has ended is refused.",
         GIVES,
         run!(cancel),
     )
@@ -145,11 +146,7 @@ async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
     let id: JobId = call.path("id")?;
     // One that is not there refuses the whole; one that is closed, each.
     one(&site, &call, BatchRequest::Show { id }).await?;
-    let pattern = NewJob {
-        batch: Some(id),
-        ..NewJob::default()
-    };
-    many_like(&site, &call, &pattern).await
+    many(&site, &call, Some(id)).await
 }
 
 async fn seal(site: Arc<Site>, call: Call) -> Outcome {
@@ -168,7 +165,7 @@ async fn cancel(site: Arc<Site>, call: Call) -> Outcome {
 
 async fn one(site: &Site, call: &Call, request: BatchRequest) -> Result<BatchRow, Problem> {
     match ask!(site, call, Request::Batch(request), Batch) {
-        BatchResponse::One(row) => Ok(*row),
+        BatchResponse::One(row) | BatchResponse::Changed { row, .. } => Ok(*row),
         BatchResponse::Page(_) => Err(other()),
     }
 }

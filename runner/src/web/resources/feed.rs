@@ -44,7 +44,7 @@ pub(super) const ROUTES: &[Route] = &[Route::get(
     run!(watch),
 )
 .query(&[
-    param("job", Form::Id, "Only of this job."),
+    param("job", Form::Id("job"), "Only of this job."),
     param("ends", Form::Flag, "Only the ends of jobs."),
 ])
 .may(&[Code::Stopping])];

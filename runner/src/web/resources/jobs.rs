@@ -10,7 +10,10 @@ use serde_json::{Value, json, value::RawValue};
 use crate::{
     api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
     engine::CRON_HEADER,
-    json::{new_job, shapes},
+    json::{
+        new_job::{self, LineError},
+        shapes,
+    },
     store::{JobFilter, JobView},
     traces,
     web::{
@@ -35,7 +38,7 @@ const STATES: [&str; State::ALL.len()] = {
     }
     names
 };
-pub(super) const ID: &[Param] = &[param("id", Form::Id, "The job.")];
+pub(super) const ID: &[Param] = &[param("id", Form::Id("job"), "The job.")];
 pub(super) const OPERATOR: (Verb, Role) = (Verb::Post, Role::Operator);
 const ENQUEUE_MAY: &[Code] = &[
     Code::Invalid,
@@ -81,9 +84,9 @@ pub(super) const ROUTES: &[Route] = &[
         param("state", Form::OneOf(&STATES), "Only in this state."),
         param("queue", Form::Name, "Only in this queue."),
         param("kind", Form::Name, "Only of this kind."),
-        param("parent", Form::Id, "Only enqueued by this job."),
+        param("parent", Form::Id("job"), "Only enqueued by this job."),
         param("tag", Form::Text(64), "Only with this tag."),
-        param("batch", Form::Id, "Only in this batch."),
+        param("batch", Form::Id("batch"), "Only in this batch."),
         param("cron", Form::Name, "Only of this schedule."),
         param("since", Form::Instant, "Only accepted at this instant or later."),
         param("until", Form::Instant, "Only accepted before this instant."),
@@ -143,11 +146,11 @@ async fn enqueue(site: Arc<Site>, call: Call) -> Outcome {
 }
 
 async fn enqueue_many(site: Arc<Site>, call: Call) -> Outcome {
-    many_like(&site, &call, &NewJob::default()).await
+    many(&site, &call, None).await
 }
 
-/// Enqueue the jobs of a body. What they leave out is as in `pattern`.
-pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Outcome {
+/// Enqueue the jobs of a body, all of them into a batch when one is given.
+pub(super) async fn many(site: &Site, call: &Call, batch: Option<JobId>) -> Outcome {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Many<'a> {
@@ -162,7 +165,7 @@ pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Out
             "{count} jobs in one request: allowed are 1 to {JOBS_PER_ENQUEUE}"
         )));
     }
-    let mut jobs = all_right(site, &many.jobs, pattern)?;
+    let mut jobs = all_right(site, &many.jobs, batch)?;
     for job in &mut jobs {
         carry(call, job);
     }
@@ -175,12 +178,27 @@ pub(super) async fn many_like(site: &Site, call: &Call, pattern: &NewJob) -> Out
 }
 
 /// The jobs, when each is right in itself; else what is wrong with those that are not. Nothing was done then.
-fn all_right(site: &Site, jobs: &[&RawValue], pattern: &NewJob) -> Result<Vec<NewJob>, Problem> {
+fn all_right(
+    site: &Site,
+    jobs: &[&RawValue],
+    batch: Option<JobId>,
+) -> Result<Vec<NewJob>, Problem> {
+    let pattern = NewJob {
+        batch,
+        ..NewJob::default()
+    };
     let now = site.ctx.clock.now().wall;
     let (mut right, mut wrong) = (Vec::with_capacity(jobs.len()), Vec::new());
     for (number, raw) in jobs.iter().enumerate() {
-        let checked =
-            read(site, raw.get(), &format!(" `jobs[{number}]`"), pattern).and_then(|job| {
+        let place = format!(" `jobs[{number}]`");
+        let checked = read(site, raw.get(), &place, &pattern)
+            .and_then(|job| match batch {
+                Some(_) => new_job::goes_into(batch, &job)
+                    .map(|()| job)
+                    .map_err(|error| at(&place, &error)),
+                None => Ok(job),
+            })
+            .and_then(|job| {
                 let checked = check_job(job.clone(), now, site.ctx.payload_bytes);
                 checked.map(|()| job).map_err(|error| {
                     let why = format!("`jobs[{number}]`: {error}");
@@ -207,8 +225,11 @@ fn all_right(site: &Site, jobs: &[&RawValue], pattern: &NewJob) -> Result<Vec<Ne
 /// A job as JSON says it.
 fn read(site: &Site, text: &str, place: &str, pattern: &NewJob) -> Result<NewJob, Problem> {
     let now = site.ctx.clock.now().wall;
-    new_job::parse(text, pattern, now)
-        .map_err(|error| Problem::malformed(format!("the body{place}: {error}")))
+    new_job::parse(text, pattern, now).map_err(|error| at(place, &error))
+}
+
+fn at(place: &str, error: &LineError) -> Problem {
+    Problem::malformed(format!("the body{place}: {error}"))
 }
 
 /// Have a job carry the trace of its request, unless it says one itself.

@@ -81,12 +81,15 @@ impl Auditor {
                 self.batches.insert(id, promised);
             }
             (_, None) => assert_eq!(answer, &Err(Rejected::NoSuchBatch(id))),
+            (BatchChange::Seal, Some(promised)) if has_ended || promised.cancelled => {
+                is_over(answer, (id, promised.cancelled), "seal");
+            }
             (BatchChange::Seal, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.sealed)));
                 promised.sealed = true;
             }
             (BatchChange::Cancel { .. }, Some(promised)) if has_ended && !promised.cancelled => {
-                assert!(matches!(answer, Err(Rejected::Invalid(_))), "{answer:?}");
+                is_over(answer, (id, false), "cancel");
             }
             (BatchChange::Cancel { .. }, Some(promised)) => {
                 assert_eq!(events, Ok(usize::from(!promised.cancelled)));
@@ -203,4 +206,14 @@ impl Auditor {
             Some(_) => Ok(()),
         }
     }
+}
+
+/// Refused, because the batch was called off or has ended.
+fn is_over(answer: &Result<Vec<Event>, Rejected>, (id, off): (JobId, bool), verb: &str) {
+    let Err(Rejected::BatchOver { batch, why, wish }) = answer else {
+        panic!("{verb} gave {answer:?}");
+    };
+    assert_eq!((*batch, *wish), (id, verb));
+    let says = if off { "called off" } else { "has ended" };
+    assert!(why.contains(says), "{why}");
 }

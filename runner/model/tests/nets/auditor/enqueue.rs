@@ -26,7 +26,11 @@ impl Auditor {
             && let Some(known) =
                 living().find(|known| known.terms.idempotency.as_ref() == Some(named))
         {
-            assert_eq!(answer, &duplicate(known.id, Sameness::Idempotency, true));
+            let expected = match self.unheard_of(job, known) {
+                Some(batch) => Err(Rejected::NoSuchBatch(batch)),
+                None => duplicate(known.id, Sameness::Idempotency, true),
+            };
+            assert_eq!(answer, &expected);
             return;
         }
         let unique = job.terms.unique.as_ref();
@@ -59,6 +63,12 @@ impl Auditor {
         }
     }
 
+    /// The batch that a job names and that is none, unless the job that is the answer was in it.
+    fn unheard_of(&self, job: &Job, answer: &Known) -> Option<JobId> {
+        let batch = job.terms.batch.filter(|id| !self.batches.contains_key(id));
+        batch.filter(|batch| answer.terms.batch != Some(*batch))
+    }
+
     fn accept(&mut self, job: &Job) {
         // One that was deleted is still counted where it belonged.
         let before = self.jobs.iter_mut().filter(|known| known.id == job.id);
@@ -74,13 +84,21 @@ impl Auditor {
         now: Now,
         answer: &Result<Vec<Event>, Rejected>,
     ) {
+        let kept = on_conflict == OnConflict::Keep;
         match answer.as_deref() {
+            Err(Rejected::NoSuchBatch(batch)) if kept => {
+                let of = |known: &&Known| stand.contains(&known.id);
+                let mut standing = self.jobs.iter().filter(of);
+                assert!(standing.any(|known| self.unheard_of(job, known) == Some(*batch)));
+            }
             Err(Rejected::Duplicate {
                 holder,
                 sameness: Sameness::Unique,
                 is_kept,
             }) => {
                 assert!(stand.contains(holder));
+                let held = self.jobs.iter().find(|known| known.id == *holder);
+                assert!(!kept || self.unheard_of(job, held.expect("it stands")).is_none());
                 assert_eq!(*is_kept, on_conflict == OnConflict::Keep);
                 let life = self.job(*holder).expect("it stands").life;
                 let moves = matches!(on_conflict, OnConflict::Replace | OnConflict::Debounce);

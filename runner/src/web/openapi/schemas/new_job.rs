@@ -19,8 +19,9 @@ pub(super) fn all() -> Named {
     let many = json!({
         "type": "array", "items": name("NewJob"), "minItems": 1, "maxItems": JOBS_PER_ENQUEUE,
     });
-    let ids = json!({ "type": "array", "items": Form::Id.schema(), "maxItems": 1000 });
+    let ids = json!({ "type": "array", "items": Form::Id("job").schema(), "maxItems": 1000 });
     let dry_run = flag("Only say what would become of each.");
+    let dry_one = flag("Only say what would become of it.");
     let reason = or_null(bounded(1_000, "Why; kept with what it is about."));
     let changed = object([
         ("id", id("The job.")),
@@ -28,12 +29,6 @@ pub(super) fn all() -> Named {
         ("error", name("Refused")),
     ]);
     let changed = without(changed, &["state", "error"]);
-    let released = object([
-        ("id", id("The job.")),
-        ("released", flag("Whether it stood in the way of others.")),
-        ("error", name("Refused")),
-    ]);
-    let released = without(released, &["released", "error"]);
     vec![
         ("NewJob", new_job()),
         ("NextJob", next_job()),
@@ -41,8 +36,16 @@ pub(super) fn all() -> Named {
         ("Enqueued", enqueued()),
         ("EnqueuedJobs", object([("jobs", list(each(enqueued())))])),
         ("Reason", closed(&[], [("reason", reason.clone())])),
+        (
+            "CallOff",
+            closed(
+                &[],
+                [("reason", reason.clone()), ("dry_run", dry_one.clone())],
+            ),
+        ),
+        ("Retry", closed(&[], [("dry_run", dry_one.clone())])),
         ("Nothing", closed(&[], [])),
-        ("Snooze", snooze()),
+        ("Snooze", snooze(dry_one)),
         ("JobIds", closed(&["ids"], [("ids", ids.clone())])),
         (
             "JobsToRetry",
@@ -75,7 +78,7 @@ pub(super) fn all() -> Named {
             ),
         ),
         ("JobsChanged", object([("jobs", list(changed))])),
-        ("Released", object([("jobs", list(released))])),
+        ("Released", object([("jobs", list(released()))])),
     ]
 }
 
@@ -239,7 +242,7 @@ fn found_by() -> Fields {
 
 /// The same, what follows it, and what it must not be twice.
 fn terms() -> Fields {
-    let mut batch = Form::Id.schema();
+    let mut batch = Form::Id("batch").schema();
     batch["description"] = "The batch it belongs to, as long as that is open.".into();
     let then = json!({ "anyOf": [Form::Name.schema(), name("NextJob")] });
     let mut fields = found_by();
@@ -270,29 +273,39 @@ fn terms() -> Fields {
     fields
 }
 
+/// What became of a lock.
+fn released() -> Value {
+    let released = object([
+        ("id", id("The job.")),
+        ("released", flag("Whether it stood in the way of others.")),
+        ("error", name("Refused")),
+    ]);
+    without(released, &["released", "error"])
+}
+
 /// Jobs, and one of the two.
 fn for_a_time(ids: Value, dry_run: Value) -> Value {
-    let mut schema = snooze();
+    let mut schema = snooze(dry_run);
     schema["properties"]["ids"] = ids;
-    schema["properties"]["dry_run"] = dry_run;
     schema["required"] = json!(["ids"]);
     schema["minProperties"] = 2.into();
     schema["maxProperties"] = 3.into();
-    schema["oneOf"] = json!([{ "required": ["for"] }, { "required": ["until"] }]);
     schema
 }
 
 /// One of the two.
-fn snooze() -> Value {
+fn snooze(dry_run: Value) -> Value {
     let mut schema = closed(
         &[],
         [
             ("for", span("Until this time has passed.")),
             ("until", instant("Until this instant.")),
+            ("dry_run", dry_run),
         ],
     );
     schema["minProperties"] = 1.into();
-    schema["maxProperties"] = 1.into();
+    schema["maxProperties"] = 2.into();
+    schema["oneOf"] = json!([{ "required": ["for"] }, { "required": ["until"] }]);
     schema
 }
 
