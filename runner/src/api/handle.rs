@@ -82,6 +82,7 @@ pub async fn handle(ctx: &Ctx, request: Request) -> Reply {
         }
         Request::Plugins => plugin::list(ctx),
         Request::Plugin { name } => plugin::view(ctx, name).await,
+        Request::CheckPlugin { name } => plugin::check(ctx, name).await,
         Request::ActOnPlugin { name, act } => plugin::act(ctx, name, act).await,
         Request::Workers => {
             let workers = ctx.running.as_ref().map(|running| running.workers());

@@ -225,6 +225,11 @@ pub enum Request {
         /// Its name.
         name: String,
     },
+    /// Look at a plugin's file anew: whether it can run, and what it is denied.
+    CheckPlugin {
+        /// Its name.
+        name: String,
+    },
     /// Choose which version of a plugin is served.
     ActOnPlugin {
         /// Its name.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApiError, BatchResponse, Difference, SettingsInForce};
 use crate::{
     engine::{MemoryUse, Mode, WorkerRow},
-    plugin::{Catalog, PluginView, Progress},
+    plugin::{Catalog, Checked, PluginView, Problem, Progress},
     store::{
         DeadCount, DeadRow, Imported, JobRow, JobView, LetterName, Page, Purged, QueueRow,
         RawLetter, StoreStats, UniqueRow,
@@ -108,6 +108,8 @@ pub enum Response {
     Plugins(Plugins),
     /// One plugin with its versions.
     Plugin(Box<PluginView>),
+    /// What the plugin's file is, or what is wrong with it.
+    CheckedPlugin(Box<Result<Checked, Problem>>),
     /// The plugin as it is after the choice.
     ActedOnPlugin(Box<PluginView>),
     /// The worker threads; none when no runner is up.

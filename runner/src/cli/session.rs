@@ -71,6 +71,11 @@ impl<'a, 'io> Session<'a, 'io> {
     }
 
     /// The same on a runner that is reached over HTTP.
+    /// Whether a runner over HTTP is meant, whose files are elsewhere.
+    pub(super) fn is_far(&self) -> bool {
+        self.remote.is_some()
+    }
+
     pub(super) fn at(mut self, remote: Option<Remote>) -> Self {
         self.remote = remote;
         self

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::when::rfc3339;
-use crate::plugin::{Catalog, Held, Plugin, PluginView, Problem};
+use crate::plugin::{Catalog, Checked, Held, Plugin, PluginView, Problem, grants_as_toml};
 
 /// What the plugin folder offers: plugins, then those held back, then files that cannot be used.
 pub(crate) fn catalog(catalog: &Catalog) -> Vec<Value> {
@@ -32,6 +32,22 @@ pub(crate) fn plugin(plugin: &Plugin, status: &str) -> Value {
         "sdk": plugin.sdk,
         "cached": plugin.cached,
     })
+}
+
+/// A component that was looked at, or what is wrong with it.
+pub(crate) fn checked(found: &Result<Checked, Problem>) -> Value {
+    let checked = match found {
+        Ok(checked) => checked,
+        Err(found) => return problem(found),
+    };
+    let mut value = plugin(&checked.plugin, "ok");
+    value["imports"] = json!(checked.imports);
+    value["asks"] = json!(checked.plugin.asks.as_deref().map(grants_as_toml));
+    value["grants"] = grants_as_toml(&checked.plugin.grants).into();
+    value["missing"] = json!(checked.missing());
+    value["linked"] = json!(checked.linked());
+    value["verdict"] = checked.verdict().into();
+    value
 }
 
 fn held(held: &Held) -> Value {

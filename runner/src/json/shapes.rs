@@ -7,7 +7,7 @@ use sandhog_model::{
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-pub(crate) use super::plugins::{catalog, plugin, plugin_view, problem};
+pub(crate) use super::plugins::{catalog, checked, plugin_view};
 
 use super::{base64, sound, when::rfc3339};
 use crate::{

@@ -35,9 +35,10 @@ pub use capabilities::{
 pub use catalog::{Catalog, Held};
 pub use code::NativeCode;
 pub use registry::{
-    ActRefused, COMPILE_VERB, CacheBounds, Checked, CompileLimits, Compiler, DirError, Halt,
-    MissingImport, NoVersion, OneJob, PluginAct, PluginView, Quarantine, Registry, RegistryError,
-    RegistryOptions, Stamp, Trial, Tried, Tryout, Version, VersionView, check, compile_as_child,
+    ActRefused, COMPILE_VERB, CacheBounds, CheckRefused, Checked, CompileLimits, Compiler,
+    DirError, Halt, MissingImport, NoVersion, OneJob, PluginAct, PluginView, Quarantine, Registry,
+    RegistryError, RegistryOptions, Stamp, Trial, Tried, Tryout, Version, VersionView, check,
+    compile_as_child,
 };
 pub use sandbox::{BareAttempt, SandboxOptions, WasmHost, WasmHostFactory};
 
@@ -320,6 +321,8 @@ pub trait Plugins: Send + Sync + 'static {
 pub trait PluginDesk: Send + Sync + 'static {
     /// A plugin with its past.
     fn view(&self, name: &str) -> Option<PluginView>;
+    /// Look at a plugin's file anew, as someone would who is about to drop it in. Compiles it.
+    fn check(&self, name: &str) -> Result<Result<Checked, Problem>, CheckRefused>;
     /// Choose what is served of a plugin; the plugin as it is then.
     fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused>;
 }

@@ -96,6 +96,7 @@ fn weighed(request: &Request) -> (Role, Option<(&'static str, String)>) {
         // Nothing is changed.
         Request::AmendJobs { dry_run: true, .. }
         | Request::CallOff { dry_run: true, .. }
+        | Request::CheckPlugin { .. }
         | Request::Requeue { dry_run: true, .. }
         | Request::Delete { dry_run: true, .. } => return (Operator, None),
         Request::Enqueue { jobs } => {

@@ -22,7 +22,7 @@ use super::{
     pages,
     problem::{Code, Problem},
     resources,
-    route::{Gives, Repeats, Route, Takes, Verb},
+    route::{Gives, Repeats, Route, Takes, Verb, run},
     site::Site,
 };
 
@@ -50,12 +50,15 @@ impl Front {
                 None => paths.push((route.path, handler)),
             }
         }
+        let (beside, within) = (Arc::clone(&site), Arc::clone(&site));
         for (path, methods) in paths {
             router = router.route(path, methods);
         }
         let router = router
-            .fallback(no_such_path)
-            .method_not_allowed_fallback(no_such_method);
+            .fallback(async move |request| nowhere(&beside, request, no_such_path))
+            .method_not_allowed_fallback(async move |request| {
+                nowhere(&within, request, no_such_method)
+            });
         Self { site, router }
     }
 
@@ -110,14 +113,46 @@ fn filter(method: Verb) -> MethodFilter {
     }
 }
 
-async fn no_such_path() -> Response {
-    let why = "nothing is at this path: see /api/v1/openapi.json";
-    Problem::new(Code::NoSuchPath, why).response()
+/// What stands for all that has no route.
+const NOWHERE: Route =
+    Route::get("/", "nowhere", "Nothing.", Gives::Page, run!(nothing_there)).open();
+
+async fn nothing_there(_: Arc<Site>, _: Call) -> Outcome {
+    Err(no_such_path())
 }
 
-async fn no_such_method() -> Response {
+fn no_such_path() -> Problem {
+    let why = "nothing is at this path: see /api/v1/openapi.json";
+    Problem::new(Code::NoSuchPath, why)
+}
+
+fn no_such_method() -> Problem {
     let why = "the resource does not know this method: see the header `Allow`";
-    Problem::new(Code::MethodNotAllowed, why).response()
+    Problem::new(Code::MethodNotAllowed, why)
+}
+
+/// A page for people who came by a link, and a problem for programs.
+fn nowhere(site: &Site, request: Request, why: fn() -> Problem) -> Response {
+    let (head, _) = request.into_parts();
+    let mut call = Call::begin(&head, &NOWHERE);
+    let found = match admit(site, &NOWHERE, &head, &mut call) {
+        // Those who read follow links to where there is something to read; other methods are of forms.
+        Ok(()) if is_for_people(&head) => pages::instead(site, &call, &no_such_path()),
+        Ok(()) => Err(why()),
+        Err(problem) => Err(problem),
+    };
+    match found {
+        Ok(answer) => answer.response(),
+        Err(problem) => problem.response(),
+    }
+}
+
+fn is_for_people(head: &Parts) -> bool {
+    let accepts = head.headers.get_all(header::ACCEPT).into_iter();
+    let mut accepts = accepts.filter_map(|accepts| accepts.to_str().ok());
+    head.method == http::Method::GET
+        && !head.uri.path().starts_with("/api/")
+        && accepts.any(|accepts| accepts.contains("text/html"))
 }
 
 /// A resource as the router calls it.

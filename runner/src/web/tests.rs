@@ -312,7 +312,9 @@ fn answers_about_the_dead_schedules_and_plugins_are_what_the_document_says() {
         ("getPlugin", Value::Null),
         ("rollBackPlugin", json!({ "to": "cd" })),
         ("getPlugin", Value::Null),
+        ("checkPlugin", Value::Null),
         ("quarantinePlugin", json!({ "reason": "r" })),
+        ("checkPlugin", json!({})),
         ("getPlugin", Value::Null),
         ("releasePlugin", json!({})),
     ] {

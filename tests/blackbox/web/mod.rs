@@ -1,6 +1,7 @@
 //! The runner over HTTP.
 
 mod batches;
+mod checks;
 mod feed;
 mod gate;
 mod large;

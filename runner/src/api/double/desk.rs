@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use sandhog_model::UnixMs;
 
 use crate::plugin::{
-    ActRefused, Held, KindInfo, Plugin, PluginAct, PluginDesk, PluginView, Quarantine, Version,
-    VersionView,
+    ActRefused, CheckRefused, Checked, Held, KindInfo, Plugin, PluginAct, PluginDesk, PluginView,
+    Problem, Quarantine, Version, VersionView,
 };
 
 /// The plugin as it is served.
@@ -61,6 +61,7 @@ impl PluginDesk for Shelf {
             of_file: Some(page().digest),
             held: None,
             problem: None,
+            imports: vec!["sandhog:job/enqueue@0.1.0".into()],
             versions: ["ab", "cd"]
                 .map(|digest| VersionView {
                     version: version(digest),
@@ -88,6 +89,22 @@ impl PluginDesk for Shelf {
             }
         }
         Some(view)
+    }
+
+    fn check(&self, name: &str) -> Result<Result<Checked, Problem>, CheckRefused> {
+        let view = self.view(name).ok_or(CheckRefused::NoPlugin)?;
+        Ok(match view.served {
+            Some(plugin) => Ok(Checked {
+                plugin,
+                imports: view.imports,
+            }),
+            None => Err(Problem {
+                file: view.file,
+                cause: "it broke".into(),
+                hint: "mend it".into(),
+                earlier_served: false,
+            }),
+        })
     }
 
     fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused> {

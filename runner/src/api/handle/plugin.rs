@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     api::{ApiError, Ctx, ErrorCode, Plugins, Reply, Response},
-    plugin::{ActRefused, NoVersion, PluginAct, PluginDesk},
+    plugin::{ActRefused, CheckRefused, NoVersion, PluginAct, PluginDesk},
 };
 
 pub(super) fn no_runner() -> ApiError {
@@ -19,12 +19,24 @@ pub(super) fn list(ctx: &Ctx) -> Reply {
 
 pub(super) async fn view(ctx: &Ctx, name: String) -> Reply {
     let view = aside(ctx, move |desk| {
-        desk.view(&name).ok_or_else(|| {
-            let why = format!("no plugin {name}: see `sandhog plugin ls`");
-            ApiError::new(ErrorCode::NotFound, why)
-        })
+        desk.view(&name).ok_or_else(|| no_plugin(&name))
     });
     Ok(Response::Plugin(Box::new(view.await?)))
+}
+
+pub(super) async fn check(ctx: &Ctx, name: String) -> Reply {
+    let checked = aside(ctx, move |desk| {
+        desk.check(&name).map_err(|why| match why {
+            CheckRefused::NoPlugin => no_plugin(&name),
+            CheckRefused::Underway => ApiError::new(ErrorCode::Busy, why.to_string()),
+        })
+    });
+    Ok(Response::CheckedPlugin(Box::new(checked.await?)))
+}
+
+fn no_plugin(name: &str) -> ApiError {
+    let why = format!("no plugin {name}: see `sandhog plugin ls`");
+    ApiError::new(ErrorCode::NotFound, why)
 }
 
 pub(super) async fn act(ctx: &Ctx, name: String, act: PluginAct) -> Reply {

@@ -62,7 +62,7 @@ pub(super) enum PluginCommand {
         dir: Option<PathBuf>,
     },
     /// Say whether components can be served, and of single files what they import, ask for and are
-    /// granted; exit 1 when one cannot run
+    /// granted; exit 1 when one cannot run. Of a runner over HTTP name its plugins
     Check {
         /// The components; when not given, all of the plugin folder
         files: Vec<PathBuf>,
@@ -146,6 +146,9 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: PluginCommand) -> Outc
         PluginCommand::New { name, lang, path } => new::run(session, &name, lang, path),
         PluginCommand::Build { dir, into } => build::run(session, dir, into),
         PluginCommand::Test { dir } => test::run(session, dir),
+        PluginCommand::Check { files } if !files.is_empty() && session.is_far() => {
+            check::far(session, &files)
+        }
         PluginCommand::Check { files } if !files.is_empty() => check::run(session, &files),
         PluginCommand::Check { .. } => {
             let catalog = folder(session)?;

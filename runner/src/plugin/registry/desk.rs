@@ -94,6 +94,29 @@ pub struct PluginView {
     pub problem: Option<Problem>,
     /// The versions that are kept, the latest first.
     pub versions: Vec<VersionView>,
+    /// The interfaces that the version which is served, or held back, imports.
+    #[serde(default)]
+    pub imports: Vec<String>,
+}
+
+impl PluginView {
+    /// The version that is served, or would be if it were not held back.
+    #[must_use]
+    pub fn plugin(&self) -> Option<&Plugin> {
+        let held = || self.held.as_ref().map(|held| &held.plugin);
+        self.served.as_ref().or_else(held)
+    }
+}
+
+/// Why a plugin's file is not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum CheckRefused {
+    /// There is no such plugin.
+    #[error("see `sandhog plugin ls`")]
+    NoPlugin,
+    /// A look compiles, and one at a time is enough.
+    #[error("another plugin is being checked: try again shortly")]
+    Underway,
 }
 
 /// A version that is kept.
@@ -245,6 +268,7 @@ impl Desk {
                     version: version.clone(),
                 })
                 .collect(),
+            imports: Vec::new(),
             file,
         })
     }

@@ -22,6 +22,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod verdict;
 mod versions;
 mod watch;
 mod whole;
@@ -40,17 +41,18 @@ use std::{
 use sandhog_model::{JobId, Outcome};
 use thiserror::Error;
 use tokio::sync::watch as notice;
+use wasmtime::Engine;
 
 use self::{desk::Desk, grants::GrantFiles, tally::Tally, versions::Versions};
 use super::{
-    Catalog, Ceilings, Plugin, PluginDesk, Plugins,
+    Catalog, Ceilings, Plugin, PluginDesk, Plugins, Problem,
     sandbox::{SandboxOptions, engines::Engines},
 };
 
 pub use cache::CacheBounds;
 pub use child::{COMPILE_VERB, CompileLimits};
 pub use compile::compile_as_child;
-pub use desk::{ActRefused, PluginAct, PluginView, VersionView};
+pub use desk::{ActRefused, CheckRefused, PluginAct, PluginView, VersionView};
 pub use folder::Stamp;
 pub use halt::Halt;
 pub use imports::MissingImport;
@@ -217,6 +219,11 @@ pub struct Registry {
     shared: Arc<Shared>,
     wake: Option<SyncSender<()>>,
     halt: Halt,
+    /// What loads the code of plugins to look at it.
+    engine: Engine,
+    options: Mutex<RegistryOptions>,
+    /// Held by the one look at a file that is under way.
+    checking: Mutex<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -247,7 +254,8 @@ impl Registry {
             changed: notice::Sender::new(0),
         });
         let mut watcher =
-            watch::Watcher::new(options, &engines, Arc::clone(&shared), halt.clone())?;
+            watch::Watcher::new(options.clone(), &engines, Arc::clone(&shared), halt.clone())?;
+        let engine = watcher.engine().clone();
         // One wish to look is enough: more would look at the same folder.
         let (wake, woken) = sync_channel(1);
         let (scanned, first_scan) = sync_channel(1);
@@ -275,6 +283,9 @@ impl Registry {
             shared,
             wake: Some(wake),
             halt,
+            engine,
+            options: Mutex::new(options),
+            checking: Mutex::default(),
             thread: Some(thread),
         })
     }
@@ -288,6 +299,8 @@ impl Registry {
 
     /// Hold what plugins ask for against other ceilings from now on. Attempts that run keep what they had.
     pub fn bound_by(&self, ceilings: Arc<Ceilings>) {
+        let options = self.options.lock();
+        options.unwrap_or_else(|held| held.into_inner()).ceilings = Arc::clone(&ceilings);
         self.shared.desk().grants.bound_by(ceilings);
         self.shared.refresh(false);
     }
@@ -317,7 +330,23 @@ impl Plugins for Registry {
 
 impl PluginDesk for Registry {
     fn view(&self, name: &str) -> Option<PluginView> {
-        self.shared.view(name)
+        let mut view = self.shared.view(name)?;
+        if let Some(plugin) = view.plugin() {
+            // Code that cannot be loaded is told where it is to run.
+            let imports = workshop::imports(&self.engine, plugin);
+            view.imports = imports.unwrap_or_default();
+        }
+        Some(view)
+    }
+
+    fn check(&self, name: &str) -> Result<Result<Checked, Problem>, CheckRefused> {
+        let view = self.shared.view(name).ok_or(CheckRefused::NoPlugin)?;
+        let Ok(_one) = self.checking.try_lock() else {
+            return Err(CheckRefused::Underway);
+        };
+        let options = self.options.lock();
+        let options = options.unwrap_or_else(|held| held.into_inner()).clone();
+        Ok(check(&view.file, &options))
     }
 
     fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused> {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use sandhog_model::{IdMint, Job, JobId, RetryPolicy, Terms, Token, UnixMs};
+use serde::{Deserialize, Serialize};
 
 use super::{
     Fault, RegistryError, RegistryOptions,
@@ -71,7 +72,7 @@ pub fn check(file: &Path, options: &RegistryOptions) -> Result<Checked, Problem>
 }
 
 /// A component that was looked at.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checked {
     /// What it is, asks for and is granted.
     pub plugin: Plugin,

@@ -107,6 +107,10 @@ impl Watcher {
             .sweep(&self.options.cache, |digest| desk.uses(digest));
     }
 
+    pub(crate) fn engine(&self) -> &wasmtime::Engine {
+        self.workshop.engine()
+    }
+
     /// Look again and again, until the other end of `woken` is gone.
     pub(crate) fn run(mut self, woken: &Receiver<()>) {
         loop {

@@ -271,17 +271,14 @@ impl Workshop {
         })
     }
 
+    /// What loads the code that is made here.
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
     /// The names of what a plugin made here imports.
     pub(crate) fn imports(&self, plugin: &Plugin) -> Result<Vec<String>, Fault> {
-        let component = plugin.code.load(&self.engine).map_err(|error| {
-            Fault::new(
-                format!("its code cannot be loaded: {error:#}"),
-                "this is a fault of the machine, not of the file",
-            )
-        })?;
-        let ty = component.component_type();
-        let names = ty.imports(&self.engine).map(|(name, _)| name.to_owned());
-        Ok(names.collect())
+        imports(&self.engine, plugin)
     }
 
     fn link(&self, component: &Component) -> Result<HandlerPluginPre<State>, Fault> {
@@ -292,6 +289,19 @@ impl Workshop {
         HandlerPluginPre::new(linked)
             .map_err(|error| imports::world_fault(&self.engine, component, &format!("{error:#}")))
     }
+}
+
+/// The names of what a plugin imports whose code an engine can load.
+pub(crate) fn imports(engine: &Engine, plugin: &Plugin) -> Result<Vec<String>, Fault> {
+    let component = plugin.code.load(engine).map_err(|error| {
+        Fault::new(
+            format!("its code cannot be loaded: {error:#}"),
+            "this is a fault of the machine, not of the file",
+        )
+    })?;
+    let ty = component.component_type();
+    let names = ty.imports(engine).map(|(name, _)| name.to_owned());
+    Ok(names.collect())
 }
 
 /// What else than the bytes the code depends on: the engine's settings and version, the machine,

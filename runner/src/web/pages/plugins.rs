@@ -12,7 +12,8 @@ use super::{
 use crate::{
     api::Request,
     plugin::{
-        Catalog, Grants, Held, KindInfo, Plugin, PluginAct, PluginView, VersionView, grants_as_toml,
+        Catalog, Checked, Grants, Held, KindInfo, Plugin, PluginAct, PluginView,
+        Problem as FileProblem, VersionView, grants_as_toml,
     },
     web::{
         answer::Outcome,
@@ -108,10 +109,10 @@ fn short(digest: &str) -> &str {
 async fn show(site: Arc<Site>, call: Call) -> Outcome {
     let name = call.path("name")?;
     let view = ask!(site, call, Request::Plugin { name }, Plugin);
-    let plugin = view.served.as_ref();
-    let plugin = plugin.or_else(|| view.held.as_ref().map(|held| &held.plugin));
+    let plugin = view.plugin();
     let content = html! {
         (stands(&view))
+        (frame::actions(&site, &call, &path(&view), &[("Check its file", "check", false)]))
         (frame::buttons(&site, &call, Role::Admin, &path(&view), &choices(&view)))
         dl {
             dt { "File" } dd { code { (view.file.display()) } }
@@ -122,7 +123,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
             }
         }
         @if let Some(plugin) = plugin {
-            (capabilities(plugin))
+            (capabilities(&Checked { plugin: plugin.clone(), imports: view.imports.clone() }))
         }
         (versions(&site, &call, &view))
         @if let Some(plugin) = plugin { (kinds(&call, plugin)) }
@@ -178,17 +179,20 @@ fn choices(view: &PluginView) -> Vec<Button<'static>> {
 }
 
 /// What is asked for, what is granted, and what is not.
-fn capabilities(plugin: &Plugin) -> Markup {
-    let asked = plugin.asks.as_deref();
-    let mut missing = asked.map_or_else(Vec::new, |asked| plugin.grants.unmet(asked));
-    missing.extend(plugin.grants.cuts.iter().cloned());
+fn capabilities(checked: &Checked) -> Markup {
+    let plugin = &checked.plugin;
+    let (missing, linked) = (checked.missing(), checked.linked());
     html! {
         h2 { "Capabilities" }
         @if !missing.is_empty() {
             div.note { "Not granted, and denied when it is used:" ul { @for one in &missing { li { (one) } } } }
         }
+        @if !linked.is_empty() {
+            p.soft { "Links, as every component of its language, used or not: " (linked.join(", ")) ". A handler that uses one asks for a grant." }
+        }
         dl {
-            dt { "Asks for" } dd { (toml(asked)) }
+            dt { "Imports" } dd { @if checked.imports.is_empty() { span.soft { "nothing" } } @else { pre { (checked.imports.join("\n")) } } }
+            dt { "Asks for" } dd { (toml(plugin.asks.as_deref())) }
             dt { "Is granted" } dd { (toml(Some(&*plugin.grants))) }
         }
     }
@@ -266,9 +270,44 @@ fn version(site: &Site, call: &Call, view: &PluginView, one: &VersionView) -> Ma
     } }
 }
 
+/// What a look at its file found.
+fn verdict(site: &Site, call: &Call, name: &str, found: &Result<Checked, FileProblem>) -> Markup {
+    let content = html! {
+        @match found {
+            Ok(checked) => {
+                p.note { "Verdict: " b { (checked.verdict()) } "." }
+                dl {
+                    dt { "File" } dd { code { (checked.plugin.file.display()) } }
+                    dt { "Version" } dd { code { (checked.plugin.digest) } }
+                    dt { "Built with" } dd { (checked.plugin.sdk) }
+                }
+                (capabilities(checked))
+                (kinds(call, &checked.plugin))
+            },
+            Err(problem) => {
+                p.note.fault { "Verdict: " b { "it cannot run" } ". " (problem.cause) ". " (problem.hint) }
+                dl { dt { "File" } dd { code { (problem.file.display()) } } }
+            },
+        }
+        p { a href={ (call.prefix) "/plugins/" (frame::segment(name)) } { "Back to the plugin" } }
+    };
+    let title = format!("Check of plugin {name}");
+    frame::outcome(site, call, Place::Plugins, &title, content)
+}
+
 async fn act(site: Arc<Site>, call: Call) -> Outcome {
     let fields = said(&site, &call)?;
     let name: String = call.path("name")?;
+    if field(&fields, "do") == Some("check") {
+        let asked = name.clone();
+        let found = ask!(
+            site,
+            call,
+            Request::CheckPlugin { name: asked },
+            CheckedPlugin
+        );
+        return shown(verdict(&site, &call, &name, &found));
+    }
     let act = match field(&fields, "do") {
         Some("quarantine") => PluginAct::Quarantine {
             why: Some(format!("by {}", call.by())),

@@ -51,6 +51,17 @@ pub(super) const ROUTES: &[Route] = &[
     )
     .at(NAME)
     .may(&[Code::NotFound, Code::NoRunner]),
+    Route::write(
+        (Verb::Post, Role::Operator),
+        "/api/v1/plugins/{name}/check",
+        "checkPlugin",
+        "Look at a plugin's file anew, as `sandhog plugin check` does: what it imports, asks for and is granted, and whether it can run. One at a time.",
+        Gives::Json(&[200], "PluginCheck"),
+        run!(check),
+    )
+    .at(NAME)
+    .takes(Takes::Maybe("Nothing"))
+    .may(&[Code::NotFound, Code::NoRunner]),
     act("/api/v1/plugins/{name}/quarantine", "quarantinePlugin", "Hold back the version that is served: its jobs wait and use no attempt.", run!(quarantine))
         .takes(Takes::Maybe("Reason")),
     act("/api/v1/plugins/{name}/rollback", "rollBackPlugin", "Serve an earlier version in place of the file's, until the file is replaced.", run!(roll_back))
@@ -80,6 +91,13 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
     let name = call.path("name")?;
     let view = ask!(site, call, Request::Plugin { name }, Plugin);
     Answer::json(shapes::plugin_view(&view))
+}
+
+async fn check(site: Arc<Site>, call: Call) -> Outcome {
+    let Nothing {} = call.body()?;
+    let name = call.path("name")?;
+    let found = ask!(site, call, Request::CheckPlugin { name }, CheckedPlugin);
+    Answer::json(shapes::checked(&found))
 }
 
 async fn change(site: &Site, call: &Call, act: PluginAct) -> Outcome {

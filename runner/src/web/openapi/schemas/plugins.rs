@@ -36,6 +36,8 @@ pub(super) fn all() -> Named {
                 ("versions", list(version())),
             ]),
         ),
+        ("PluginCheck", any_of(&["CheckedPlugin", "FileProblem"])),
+        ("CheckedPlugin", checked()),
         (
             "Rollback",
             closed(
@@ -89,6 +91,38 @@ fn plugin() -> Value {
         ]),
         &["of_file", "since", "why", "by_hand"],
     )
+}
+
+fn checked() -> Value {
+    let mut checked = plugin();
+    let more = [
+        ("imports", list(text("An interface that it imports."))),
+        (
+            "asks",
+            or_null(text(
+                "What its handlers ask for, as a file of grants has it.",
+            )),
+        ),
+        ("grants", text("What it is granted, as such a file has it.")),
+        (
+            "missing",
+            list(text("What it asks for or imports and is denied.")),
+        ),
+        (
+            "linked",
+            list(text(
+                "What its language's runtime imports, used or not, and nothing grants.",
+            )),
+        ),
+        ("verdict", text("What becomes of it.")),
+    ];
+    for (name, schema) in more {
+        checked["properties"][name] = schema;
+        if let Some(required) = checked["required"].as_array_mut() {
+            required.push(name.into());
+        }
+    }
+    checked
 }
 
 fn problem() -> Value {
