@@ -51,6 +51,12 @@ impl Traces {
         Self(Some(provider.tracer("sandhog")))
     }
 
+    /// Whether spans go anywhere.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Begin a span, within the trace of a context if there is one. `None` when spans go nowhere.
     pub fn begin(
         &self,

@@ -14,6 +14,8 @@ workers = 1
 slots = 4
 [kind.flaky]
 backoff = "fixed 1h"
+[queues]
+first = ["urgent"]
 [queue.narrow]
 concurrency = 1
 [queue.slow]
@@ -152,6 +154,16 @@ fn a_job_says_what_it_waits_for() {
         &second,
         "all 4 places of the workers are taken; 1 job of queue busy comes first",
     );
+    // What comes first, or has its turn, in other queues: as far as a plugin serves it.
+    let alone = "all 4 places of the workers are taken; 1 job of queue busy comes first";
+    assert_eq!(home.job(&second)["waiting_because"], alone);
+    let _ = home.enqueue(&["unserved", "x", "--queue", "urgent"]);
+    let _ = echo(&["--queue", "other"]);
+    let turns = format!("{alone}, jobs of queue other wait, with which its queue takes turns");
+    waits(&home, &second, &turns);
+    let _ = echo(&["--queue", "urgent"]);
+    let says = format!("{alone}, jobs of queue urgent wait, before it by `first` under [queues]");
+    waits(&home, &second, &says);
     let _ = home.run(&["worker", "quiet"]).exits(0);
     waits(&home, &second, "the workers are quiet");
 

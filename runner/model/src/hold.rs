@@ -1,6 +1,6 @@
 //! What keeps jobs that are due from being begun.
 
-use alloc::string::String;
+use alloc::{string::String, vec::Vec};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,33 @@ pub enum Hold {
         /// When the next one may.
         opens: UnixMs,
     },
-    /// Nothing but others that come first: so many of its queue, or [`Hold::LOOK`] and more.
-    Behind(usize),
+    /// Nothing but others that come first.
+    Behind(Ahead),
+}
+
+/// What may be begun before a job that nothing holds back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Ahead {
+    /// Jobs of its queue that come first, or [`Hold::LOOK`] and more.
+    pub jobs: usize,
+    /// Other queues that give out jobs now, [`Ahead::RIVALS`] at most.
+    pub rivals: Vec<Rival>,
+}
+
+/// A queue beside another one, to which it does not leave all places.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rival {
+    /// The queue.
+    pub queue: String,
+    /// The kinds of the jobs that it gives out, served or not.
+    pub kinds: Vec<String>,
+    /// Whether it comes first whatever the weights; else the two take turns.
+    pub is_first: bool,
+}
+
+impl Ahead {
+    /// Most queues that are named.
+    pub const RIVALS: usize = 100;
 }
 
 impl Hold {

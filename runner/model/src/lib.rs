@@ -43,7 +43,7 @@ pub use command::{
 };
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
-pub use hold::Hold;
+pub use hold::{Ahead, Hold, Rival};
 pub use id::{ID_SHAPE, IdMint, JobId, NotAnId, Token};
 pub use job::{
     Bounds, Digest, Job, KindDefaults, Link, Named, NewJob, NewUnique, OnConflict, Output, Scope,

@@ -149,8 +149,8 @@ impl Store for Observed {
             .map(|job| self.metrics().queues.queue(&job.queue))
             .collect();
         let now = self.clock.now().wall;
-        let spans: Vec<Option<traces::Span>> = jobs
-            .iter_mut()
+        let begun = jobs.iter_mut().filter(|_| self.traces.is_on());
+        let spans: Vec<Option<traces::Span>> = begun
             .map(|job| spans::send(&self.traces, job, now))
             .collect();
         let asked = self.inner.enqueue(jobs);
@@ -161,7 +161,8 @@ impl Store for Observed {
                 Ok(answers) => {
                     let taken = answers.iter().filter(|answer| answer.is_ok()).count();
                     self.note(|span| span.enqueued += taken as u64);
-                    for ((answer, queue), span) in answers.iter().zip(&queues).zip(spans) {
+                    let mut spans = spans.into_iter();
+                    for (answer, queue) in answers.iter().zip(&queues) {
                         match answer {
                             Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
                             Err(why) => {
@@ -169,6 +170,7 @@ impl Store for Observed {
                                 metrics.refused.get_or_create(&reason).inc()
                             }
                         };
+                        let Some(span) = spans.next() else { continue };
                         let kept = |why: &&Rejected| {
                             matches!(why, Rejected::Duplicate { is_kept: true, .. })
                         };

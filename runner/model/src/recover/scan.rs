@@ -101,7 +101,7 @@ impl Arriving {
     /// frame in doubt nothing is decided: what comes behind it counts.
     pub fn more<'a>(&mut self, so_far: &'a [u8], mut tell: impl FnMut(Found<'a>)) {
         let mut scan = self.over(so_far);
-        while let Some(found) = scan.next_sure() {
+        while let Ok(found) = scan.next_sure() {
             tell(found);
         }
         let reached = scan.reached;
@@ -175,12 +175,12 @@ impl<'a> Scan<'a> {
         scan
     }
 
-    /// The next sound frame, when it is here to its end and follows without a doubt. Nothing is decided
-    /// otherwise: more bytes may follow.
+    /// The next sound frame, when it is here to its end and follows without a doubt. Otherwise what lies there, of
+    /// which nothing is decided since more bytes may follow; `None` when nothing is read any more.
     #[inline]
-    fn next_sure(&mut self) -> Option<Found<'a>> {
+    fn next_sure(&mut self) -> Result<Found<'a>, Option<Decoded<'a>>> {
         if self.reached.ending.is_some() {
-            return None;
+            return Err(None);
         }
         let Reached {
             seal,
@@ -192,9 +192,11 @@ impl<'a> Scan<'a> {
             Decoded::Record { head, body, length } if head.sequence == next_sequence => {
                 self.reached.offset += length;
                 self.reached.next_sequence = next_sequence.saturating_add(1);
-                Some(Found { offset, head, body })
+                Ok(Found { offset, head, body })
             }
-            Decoded::Record { .. } | Decoded::Incomplete | Decoded::Corrupt { .. } => None,
+            refused @ (Decoded::Record { .. } | Decoded::Incomplete | Decoded::Corrupt { .. }) => {
+                Err(Some(refused))
+            }
         }
     }
 
@@ -209,24 +211,22 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What lies at the current place.
-    fn look(&self) -> (Option<(Found<'a>, usize)>, FrameFound, Step, &'static str) {
+    /// What a frame is that lies at the current place and does not follow without a doubt.
+    fn doubt(&self, refused: &Decoded<'_>) -> (FrameFound, Step, &'static str) {
         let rest = self.rest(self.reached.offset);
-        match self.reached.seal.decode(rest) {
-            Decoded::Record { head, body, length } => {
-                let offset = self.reached.offset;
+        match refused {
+            Decoded::Record { head, .. } => {
                 let step = step_to(self.reached.next_sequence, head.sequence);
-                let found = Found { offset, head, body };
                 let why = "an old record where a later one belongs";
-                (Some((found, length)), FrameFound::Record, step, why)
+                (FrameFound::Record, step, why)
             }
-            _ if rest.is_empty() => (None, FrameFound::Nothing, Step::Next, ""),
-            _ if is_zero(rest) => (None, FrameFound::Zeros, Step::Next, ""),
+            _ if rest.is_empty() => (FrameFound::Nothing, Step::Next, ""),
+            _ if is_zero(rest) => (FrameFound::Zeros, Step::Next, ""),
             Decoded::Incomplete => {
                 let why = "the record ends after the segment does";
-                (None, FrameFound::Incomplete, Step::Next, why)
+                (FrameFound::Incomplete, Step::Next, why)
             }
-            Decoded::Corrupt { why } => (None, FrameFound::Corrupt, Step::Next, why),
+            Decoded::Corrupt { why } => (FrameFound::Corrupt, Step::Next, why),
         }
     }
 
@@ -281,25 +281,20 @@ impl<'a> Iterator for Scan<'a> {
     type Item = Found<'a>;
 
     fn next(&mut self) -> Option<Found<'a>> {
-        if let Some(found) = self.next_sure() {
-            return Some(found);
-        }
-        if self.reached.ending.is_some() {
-            return None;
-        }
-        let (found, frame, step, why) = self.look();
+        let refused = match self.next_sure() {
+            Ok(found) => return Some(found),
+            Err(refused) => refused?,
+        };
+        let (frame, step, why) = self.doubt(&refused);
         let after = match (frame, step) {
             (FrameFound::Record, Step::Next | Step::Gap)
             | (FrameFound::Nothing | FrameFound::Zeros, _) => After::Zeros,
             (FrameFound::Record, Step::Repeat)
             | (FrameFound::Incomplete | FrameFound::Corrupt, _) => self.after(self.extent()),
         };
-        let action = on_frame(self.reached.last, frame, after, step);
-        self.reached.ending = ending(action, why);
-        let (found, length) = found.filter(|_| action == Action::Accept)?;
-        self.reached.offset += length;
-        self.reached.next_sequence = self.reached.next_sequence.saturating_add(1);
-        Some(found)
+        // What is accepted was given out above.
+        self.reached.ending = ending(on_frame(self.reached.last, frame, after, step), why);
+        None
     }
 }
 

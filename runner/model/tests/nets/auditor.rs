@@ -100,12 +100,13 @@ impl Auditor {
             }
         }
         ids.truncate(retention.max);
+        let needed = self.batches_off_with_jobs();
         for id in &ids {
             self.job(*id).expect("it ended").delete();
         }
         let at = now.wall;
         let jobs = (!ids.is_empty()).then_some(Event::Pruned { ids, at });
-        let batches = self.forget_batches(retention, now);
+        let batches = self.forget_batches(retention, now, &needed);
         let expected: Vec<Event> = jobs.into_iter().chain(batches).collect();
         assert_eq!(answer, &Ok(expected));
     }
@@ -136,9 +137,12 @@ impl Auditor {
             assert!(token.0 > self.highest, "a token is larger than all before");
             self.highest = token.0;
             let modes = self.modes.clone();
+            let off = self.batches_called_off();
             let job = self.job(*id).expect("it waits");
             assert!(matches!(job.life, Life::Waits { seen_due: true, .. }));
             assert!(kinds.contains(&job.kind));
+            let batch = job.terms.batch;
+            assert!(batch.is_none_or(|batch| !off.contains(&batch)), "{job:?}");
             assert!(job.expires().is_none_or(|expires| expires > now.wall.0));
             assert_ne!(modes.get(&job.queue), Some(&QueueMode::Paused));
             job.life = Life::Runs;

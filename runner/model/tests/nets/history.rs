@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use sandhog_model::{
     Amend, Asked, Carried, Command, Event, IdMint, Job, JobId, Ledger, Now, Outcome, QueueLimits,
     QueueMode, QueueRule, QueueRules, Record, RecordAt, Rejected, Retention, RetryPolicy,
-    Settlement, Token, UnixMs,
+    Settlement, Status, Token, UnixMs,
 };
 
 use crate::sample::{attempt, cancellation, job, now, policy};
@@ -209,7 +209,25 @@ impl World {
 
     fn amend(&self, job: usize, wish: u8) -> Command {
         let later = self.now.wall.plus(u64::from(wish) * 300);
-        Command::Amend(amend(self.pick(job), wish, later))
+        let comes_back = wish < 2 && job % 2 == 1;
+        let id = comes_back.then(|| self.ended_in_vain()).flatten();
+        Command::Amend(amend(id.unwrap_or(self.pick(job)), wish, later))
+    }
+
+    /// A job that ended and is in a batch that was called off.
+    fn ended_in_vain(&self) -> Option<JobId> {
+        let is_off = |batch| {
+            let batch = self.ledger.batch(batch);
+            batch.is_some_and(|batch| batch.cancelled.is_some())
+        };
+        let mut ended = self.ledger.newest(None).filter(|(_, entry)| {
+            !matches!(
+                entry.status,
+                Status::Waiting { .. } | Status::Running { .. }
+            )
+        });
+        let found = ended.find(|(_, entry)| entry.batch.is_some_and(is_off));
+        found.map(|(id, _)| id)
     }
 
     fn report(&mut self, job: usize, late: bool, outcome: Outcome, children: usize) -> Command {

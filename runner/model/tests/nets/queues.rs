@@ -6,8 +6,8 @@ mod rates;
 use std::sync::Arc;
 
 use sandhog_model::{
-    Command, Event, JobId, Ledger, Now, Outcome, QueueLimits, QueueMode, QueueRule, QueueRules,
-    RecordAt, Steering, UnixMs,
+    Ahead, Command, Event, Hold, JobId, Ledger, Now, Outcome, QueueLimits, QueueMode, QueueRule,
+    QueueRules, RecordAt, Rival, Steering, UnixMs,
 };
 
 use crate::sample::{job, now, output, report};
@@ -193,6 +193,38 @@ fn queues_in_strict_order_come_one_after_the_other() {
     shop.many("d", None, 2);
     shop.enqueue("x", "k", None, 0);
     assert!(shop.order(3).starts_with('x'));
+}
+
+#[test]
+fn a_job_knows_what_comes_before_it_in_its_queue_and_in_others() {
+    let mut shop = Shop::new(rules(&[], &["x"]));
+    let first = shop.enqueue("a", "k", None, 0);
+    let second = shop.enqueue("a", "k", None, 0);
+    let hold = |shop: &Shop, id| match shop.ledger.hold(id, shop.now) {
+        Some(Hold::Behind(ahead)) => ahead,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(hold(&shop, first), Ahead::default());
+    let urgent = shop.enqueue("x", "k", None, 0);
+    shop.enqueue("b", "other", None, 0);
+    let ahead = hold(&shop, second);
+    assert_eq!(ahead.jobs, 1);
+    let rival = |queue: &str, kind: &str, is_first| Rival {
+        queue: queue.into(),
+        kinds: vec![kind.into()],
+        is_first,
+    };
+    let [one, other] = [rival("x", "k", true), rival("b", "other", false)];
+    assert!(
+        ahead.rivals.contains(&one) && ahead.rivals.contains(&other),
+        "{ahead:?}"
+    );
+    assert_eq!(ahead.rivals.len(), 2);
+    // What is paused gives out nothing, and nothing comes before the first.
+    shop.steer("x", Some(QueueMode::Paused), None);
+    assert_eq!(hold(&shop, second).rivals, [other]);
+    shop.steer("x", Some(QueueMode::Open), None);
+    assert_eq!(hold(&shop, urgent), Ahead::default());
 }
 
 #[test]

@@ -150,12 +150,15 @@ fn claimable(world: &World, kinds: &[String]) -> BTreeSet<JobId> {
         let is_served = kinds.iter().any(|kind| **kind == *entry.kind);
         let is_late = entry.expires.is_some_and(|at| at <= world.now.wall);
         let is_held = ledger.steering(&queue).mode == QueueMode::Paused;
+        let batch = entry.batch.and_then(|batch| ledger.batch(batch));
+        let is_off = batch.is_some_and(|batch| batch.cancelled.is_some());
         let is_full = queue == "q1" && queues.get("q1").is_some_and(|running| *running >= 2);
         let is_crowded = queue == "q0"
             && group.is_some()
             && groups.contains_key(&(queue.clone(), group.clone()));
         if !is_served
             || is_late
+            || is_off
             || is_held
             || is_full
             || is_crowded

@@ -1,12 +1,15 @@
 //! Why jobs wait.
 
-use sandhog_model::{Hold, QueueMode, State};
+use sandhog_model::{Ahead, Hold, QueueMode, Rival, State};
 
 use crate::{
     api::{ApiError, Ctx},
     engine::Mode,
     store::{JobRow, QueueRow},
 };
+
+/// Most queues that are named.
+const NAMED: usize = 5;
 
 /// Why a job waits, when it does.
 pub(super) async fn of_job(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, ApiError> {
@@ -16,10 +19,10 @@ pub(super) async fn of_job(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, Ap
         State::Retryable => Some(format!(
             "its last attempt failed, the next one is not due before {at}"
         )),
-        State::Available => match settled(ctx, row).await? {
-            Some(reason) => Some(reason),
-            None => Some(for_now(ctx, row).await?),
-        },
+        State::Available => {
+            let hold = ctx.store.hold(row.id).await?;
+            Some(lasting(ctx, row, hold.as_ref()).unwrap_or_else(|| for_now(ctx, row, hold)))
+        }
         State::Running
         | State::Completed
         | State::Cancelled
@@ -31,40 +34,81 @@ pub(super) async fn of_job(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, Ap
 
 /// Why a due job waits, when that does not pass by itself.
 pub(super) async fn settled(ctx: &Ctx, row: &JobRow) -> Result<Option<String>, ApiError> {
-    if ctx.store.hold(row.id).await? == Some(Hold::Paused) {
-        return Ok(Some(paused(&row.queue)));
+    let hold = ctx.store.hold(row.id).await?;
+    Ok(lasting(ctx, row, hold.as_ref()))
+}
+
+fn lasting(ctx: &Ctx, row: &JobRow, hold: Option<&Hold>) -> Option<String> {
+    if hold == Some(&Hold::Paused) {
+        return Some(paused(&row.queue));
     }
     if ctx.running.is_none() {
-        return Ok(Some(no_runner()));
+        return Some(no_runner());
     }
-    Ok(unserved(ctx, [row.kind.as_str()].into_iter()).or_else(|| quiet(ctx)))
+    unserved(ctx, [row.kind.as_str()].into_iter()).or_else(|| quiet(ctx))
 }
 
 /// What a due job waits for that passes by itself.
-async fn for_now(ctx: &Ctx, row: &JobRow) -> Result<String, ApiError> {
-    let ahead = match ctx.store.hold(row.id).await? {
+fn for_now(ctx: &Ctx, row: &JobRow, hold: Option<Hold>) -> String {
+    let ahead = match hold {
         // It began, or is about to.
-        None => 0,
+        None => Ahead::default(),
         Some(Hold::Behind(ahead)) => ahead,
-        Some(hold) => return Ok(told(&row.queue, &hold)),
+        Some(hold) => return told(&row.queue, &hold),
     };
     if let Some(reason) = crowded(ctx) {
-        return Ok(reason);
+        return reason;
     }
-    let ahead = match ahead {
-        0 => format!("no job of queue {} comes first", row.queue),
-        1 => format!("1 job of queue {} comes first", row.queue),
-        Hold::LOOK => format!(
-            "{} or more jobs of queue {} come first",
-            Hold::LOOK,
-            row.queue
-        ),
-        _ => format!("{ahead} jobs of queue {} come first", row.queue),
+    let jobs = behind(&row.queue, ahead.jobs);
+    let rivals = rivals(ctx, &ahead);
+    match (busy(ctx), rivals) {
+        (Some(busy), Some(rivals)) => format!("{busy}; {jobs}, {rivals}"),
+        (Some(busy), None) => format!("{busy}; {jobs}"),
+        (None, _) => format!("{jobs}: a worker is about to take it"),
+    }
+}
+
+fn behind(queue: &str, jobs: usize) -> String {
+    match jobs {
+        0 => format!("no job of queue {queue} comes first"),
+        1 => format!("1 job of queue {queue} comes first"),
+        Hold::LOOK => format!("{} or more jobs of queue {queue} come first", Hold::LOOK),
+        _ => format!("{jobs} jobs of queue {queue} come first"),
+    }
+}
+
+/// What is said of other queues that have jobs which a plugin serves: those that come first by the settings, or those
+/// that a queue takes turns with.
+fn rivals(ctx: &Ctx, ahead: &Ahead) -> Option<String> {
+    let catalog = ctx.running.as_ref()?.catalog();
+    let served = |rival: &&Rival| {
+        let mut kinds = rival.kinds.iter();
+        kinds.any(|kind| catalog.serving(kind).is_some())
     };
-    Ok(match busy(ctx) {
-        Some(busy) => format!("{busy}; {ahead}"),
-        None => format!("{ahead}: a worker is about to take it"),
-    })
+    let (first, beside): (Vec<&Rival>, Vec<&Rival>) = ahead
+        .rivals
+        .iter()
+        .filter(served)
+        .partition(|rival| rival.is_first);
+    let (which, does) = match (first.is_empty(), beside.is_empty()) {
+        (false, _) => (first, "before it by `first` under [queues]"),
+        (true, false) => (beside, "with which its queue takes turns by their weights"),
+        (true, true) => return None,
+    };
+    let names: Vec<&str> = which
+        .iter()
+        .take(NAMED)
+        .map(|one| one.queue.as_str())
+        .collect();
+    let noun = if which.len() == 1 { "queue" } else { "queues" };
+    let more = match which.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "jobs of {noun} {}{more} wait, {does}",
+        names.join(", ")
+    ))
 }
 
 /// The sentence that says that no worker has a place, if so.
@@ -123,7 +167,7 @@ fn told(queue: &str, hold: &Hold) -> String {
             let (of, which) = whose(group);
             format!("next at {opens}: as many of {of} began as its `{which}rate` {rate} lets")
         }
-        Hold::Behind(ahead) => format!("{ahead} jobs of queue {queue} come first"),
+        Hold::Behind(ahead) => behind(queue, ahead.jobs),
     }
 }
 

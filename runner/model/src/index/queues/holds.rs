@@ -4,7 +4,7 @@ use alloc::string::ToString;
 
 use super::{Group, Lane, NameId, Names, Queue, Queues};
 use crate::{
-    hold::Hold,
+    hold::{Ahead, Hold, Rival},
     id::JobId,
     index::queue::Shut,
     slot::Slot,
@@ -18,7 +18,7 @@ impl Queues {
             // No job of it was among the claimable yet.
             return match self.terms(names.text(slot.queue)).is_held {
                 true => Hold::Paused,
-                false => Hold::Behind(0),
+                false => self.behind(0, slot.queue, names),
             };
         };
         if queue.terms.is_held {
@@ -29,8 +29,30 @@ impl Queues {
         }
         match queue.shut_group(lane.group, now.mono) {
             Some(shut) => told(shut, lane.group, now, names),
-            None => Hold::Behind(queue.ahead(lane, slot.status().at(), id)),
+            None => {
+                let jobs = queue.ahead(lane, slot.status().at(), id);
+                self.behind(jobs, slot.queue, names)
+            }
         }
+    }
+
+    /// Behind so many jobs of its queue, and behind or beside the other queues that give out jobs now.
+    fn behind(&self, jobs: usize, at: NameId, names: &Names) -> Hold {
+        let text = |name: NameId| names.text(name).to_string();
+        let rank = self.terms(names.text(at)).rank;
+        let others = self.queues.iter().take(Hold::LOOK);
+        let rivals = others.filter(|(other, queue)| {
+            **other != at && queue.terms.rank <= rank && !queue.listed.is_empty()
+        });
+        let rivals = rivals.take(Ahead::RIVALS).map(|(other, queue)| Rival {
+            queue: text(*other),
+            kinds: queue.listed.iter().copied().map(text).collect(),
+            is_first: queue.terms.rank < rank,
+        });
+        Hold::Behind(Ahead {
+            jobs,
+            rivals: rivals.collect(),
+        })
     }
 
     /// The kinds of a queue's jobs that can be claimed.

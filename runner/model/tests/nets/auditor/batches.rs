@@ -156,15 +156,21 @@ impl Auditor {
         }
     }
 
-    /// The oldest that ended go, unless one of their jobs is in the dead letters and could still let all succeed.
-    pub(super) fn forget_batches(&mut self, retention: &Retention, now: Now) -> Vec<Event> {
+    /// The oldest that ended go, unless one of their jobs is in the dead letters and could still let all succeed, or
+    /// they were called off and are needed so that nobody brings their jobs back.
+    pub(super) fn forget_batches(
+        &mut self,
+        retention: &Retention,
+        now: Now,
+        needed: &[JobId],
+    ) -> Vec<Event> {
         let mut over: Vec<(u64, JobId)> = Vec::new();
         for (id, promised) in &self.batches {
             let stand = self.stand(*id, promised);
             let waits = promised.success.is_some() && stand.dead > 0;
             if let Some(at) = promised
                 .ended_at
-                .filter(|_| stand.unfinished == 0 && !waits)
+                .filter(|_| stand.unfinished == 0 && !waits && !needed.contains(id))
             {
                 over.push((at, *id));
             }
@@ -184,6 +190,16 @@ impl Auditor {
         }
         let told = forgotten.into_iter();
         told.map(|id| Event::BatchForgotten { id, at }).collect()
+    }
+
+    /// Batches that were called off and have jobs.
+    pub(super) fn batches_off_with_jobs(&self) -> Vec<JobId> {
+        let has_jobs = |id: &JobId| {
+            let left = |job: &Known| job.terms.batch == Some(*id) && job.life != Life::Deleted;
+            self.jobs.iter().any(left)
+        };
+        let off = self.batches_called_off().into_iter();
+        off.filter(has_jobs).collect()
     }
 
     /// The batches that were called off.

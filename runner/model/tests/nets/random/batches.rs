@@ -1,6 +1,6 @@
 //! What must hold of batches after every step.
 
-use sandhog_model::{Callback, Event, Status};
+use sandhog_model::{Callback, Event, JobId, Status};
 
 use crate::history::World;
 
@@ -22,6 +22,9 @@ pub(super) fn hold(world: &World) {
             joined += accepted
                 .filter(|job| !anew && job.terms.batch == Some(id))
                 .count() as u64;
+        }
+        if state.cancelled.is_some() {
+            nothing_begins(world, id);
         }
         let count = ledger.batch_count(id);
         let there: Vec<Status> = ledger
@@ -67,4 +70,20 @@ pub(super) fn hold(world: &World) {
         }
     }
     assert_eq!(ledger.wants_tending(), wants);
+}
+
+/// Of a batch that was called off no job begins any more, and none comes back into it.
+fn nothing_begins(world: &World, batch: JobId) {
+    let is_open = |(record, _, _): &(sandhog_model::Record, _, _)| matches!(&record.event, Event::Batch { id, state, .. } if *id == batch && state.cancelled.is_none());
+    let open = world.log.iter().rposition(is_open);
+    let off = world.log.iter().skip(open.map_or(0, |open| open + 1));
+    let off = off.skip_while(
+        |(record, _, _)| !matches!(&record.event, Event::Batch { id, .. } if *id == batch),
+    );
+    for (record, _, _) in off {
+        if let Event::Leased { id, .. } | Event::Requeued { id, .. } = &record.event {
+            let of = world.ledger.get(*id).and_then(|entry| entry.batch);
+            assert_ne!(of, Some(batch), "{:?}", record.event);
+        }
+    }
 }
