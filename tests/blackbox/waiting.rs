@@ -162,8 +162,8 @@ fn a_job_says_what_it_waits_for() {
     let turns = format!("{alone}, jobs of queue other wait, with which its queue takes turns");
     waits(&home, &second, &turns);
     let _ = echo(&["--queue", "urgent"]);
-    let says = format!("{alone}, jobs of queue urgent wait, before it by `first` under [queues]");
-    waits(&home, &second, &says);
+    let urgent = format!("{alone}, jobs of queue urgent wait, before it by `first` under [queues]");
+    waits(&home, &second, &urgent);
     let _ = home.run(&["worker", "quiet"]).exits(0);
     waits(&home, &second, "the workers are quiet");
 
