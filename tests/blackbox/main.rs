@@ -21,6 +21,7 @@ mod keys;
 mod languages;
 mod messages;
 mod metrics;
+mod newcomer;
 mod offline;
 mod owner;
 mod plugin_new;

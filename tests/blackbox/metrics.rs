@@ -43,17 +43,57 @@ fn a_scrape_counts_what_happened() {
     let _ = home
         .run(&["enqueue", "echo", "x", "--queue", "few"])
         .exits(1);
+    // The same told again is no refusal, and a second one with the key of a unique job may be.
+    for _ in 0..3 {
+        let again = [
+            "enqueue",
+            "echo",
+            "x",
+            "--queue",
+            "many",
+            "--idempotency-key",
+            "k",
+        ];
+        let _ = home.run(&again).exits(0);
+    }
+    let unique = |on: &str| {
+        let words = [
+            "enqueue",
+            "echo",
+            "x",
+            "--in",
+            "1h",
+            "--unique",
+            "--on-conflict",
+            on,
+        ];
+        home.run(&[&words[..], &["--queue", "many"]].concat())
+    };
+    let _ = unique("keep").exits(0);
+    let _ = unique("keep").exits(0);
+    let _ = unique("reject").exits(1);
     let denied = home.enqueue(&["fetch", "x", "--header", "url=http://127.0.0.1:9/"]);
     let _ = home.job_in(&denied, "completed");
     let seen = wait::until("a slot to get its job", SOON, || {
         let seen = look();
         (seen["sandhog_cron_lag_seconds_count"] >= 1.0).then_some(seen)
     });
+    counted(&seen);
+    let is_told = |name: &String| name.contains("kept-existing");
+    assert!(!seen.keys().any(is_told), "{seen:#?}");
+    something_of_all(&seen);
+    let _ = home.run(&["worker", "quiet"]).exits(0);
+    assert_eq!(look()["sandhog_claiming"], 0.0);
+}
+
+fn counted(seen: &BTreeMap<String, f64>) {
     for (name, value) in [
         ("sandhog_jobs_enqueued_total{queue=\"default\"}", 4.0),
         ("sandhog_jobs_enqueued_total{queue=\"few\"}", 1.0),
         ("sandhog_jobs_enqueued_total{queue=\"other\"}", 1.0),
         ("sandhog_enqueue_refusals_total{reason=\"queue-full\"}", 1.0),
+        ("sandhog_enqueue_refusals_total{reason=\"duplicate\"}", 1.0),
+        ("sandhog_enqueue_kept_total", 3.0),
         ("sandhog_attempts_total{kind=\"divide\"}", 1.0),
         (
             "sandhog_attempt_failures_total{failure=\"trap:divide-by-zero\"}",
@@ -65,7 +105,7 @@ fn a_scrape_counts_what_happened() {
         ),
         ("sandhog_jobs_ended_total{state=\"dead\"}", 1.0),
         ("sandhog_denials_total{capability=\"http\"}", 1.0),
-        ("sandhog_jobs{state=\"scheduled\"}", 1.0),
+        ("sandhog_jobs{state=\"scheduled\"}", 2.0),
         ("sandhog_queue_jobs{queue=\"few\",state=\"scheduled\"}", 1.0),
         ("sandhog_queue_latency_seconds_count{queue=\"other\"}", 1.0),
         ("sandhog_dead_letters", 1.0),
@@ -81,6 +121,9 @@ fn a_scrape_counts_what_happened() {
             "{name} is {found}: {seen:#?}"
         );
     }
+}
+
+fn something_of_all(seen: &BTreeMap<String, f64>) {
     for name in [
         "sandhog_log_sync_seconds_count",
         "sandhog_log_sync_records_sum",
@@ -91,8 +134,26 @@ fn a_scrape_counts_what_happened() {
     ] {
         assert!(seen[name] > 0.0, "{name}: {seen:#?}");
     }
-    let _ = home.run(&["worker", "quiet"]).exits(0);
-    assert_eq!(look()["sandhog_claiming"], 0.0);
+}
+
+/// What a rate sees the first of: it is there before that happens.
+#[test]
+fn what_has_a_name_is_counted_from_zero() {
+    let home = Home::with(SANDHOG, &["misbehave"]).over_http();
+    let runner = home.start();
+    let first = samples(&Http::new(runner.http()).get("/metrics").text());
+    for name in [
+        "sandhog_enqueue_kept_total",
+        "sandhog_enqueue_refusals_total{reason=\"disk-full\"}",
+        "sandhog_enqueue_refusals_total{reason=\"duplicate\"}",
+        "sandhog_attempt_failures_total{failure=\"trap:divide-by-zero\"}",
+        "sandhog_attempt_failures_total{failure=\"timeout\"}",
+        "sandhog_attempt_outcomes_total{outcome=\"permanent\"}",
+        "sandhog_jobs_ended_total{state=\"dead\"}",
+        "sandhog_denials_total{capability=\"signing\"}",
+    ] {
+        assert_eq!(first.get(name), Some(&0.0), "{name}: {first:#?}");
+    }
 }
 
 #[test]

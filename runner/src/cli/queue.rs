@@ -105,6 +105,10 @@ pub(super) fn running_and_waiting(row: &QueueRow) -> [u64; 2] {
 /// Each queue for itself.
 fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome<Exit> {
     let by = which.by.unwrap_or_else(this_user);
+    let unknown = match mode {
+        QueueMode::Open => Vec::new(),
+        QueueMode::Paused | QueueMode::Draining => unknown(session, &which.queues)?,
+    };
     let (mut done, mut each) = (Vec::new(), Each::default());
     for queue in which.queues {
         let wish = Steer {
@@ -126,11 +130,28 @@ fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome
         } else {
             session.say(&format!("{queue} {}", mode.name()))?;
         }
+        if unknown.contains(&queue) {
+            let (queue, mode) = (text::plain(&queue), mode.name());
+            session.note(&format!(
+                "no queue {queue} yet: it is {mode} all the same, for jobs to come; `sandhog queue ls` shows those there are"
+            ));
+        }
     }
     if session.is_json() {
         session.json(&done.into())?;
     }
     each.end()
+}
+
+/// Those of which there is no job, and of which nobody said anything, in the settings or by hand.
+fn unknown(session: &mut Session<'_, '_>, queues: &[String]) -> Outcome<Vec<String>> {
+    let known = ask!(session, Request::Queues, Queues);
+    let is_known = |name: &String| {
+        known.iter().any(|queue| queue.row.queue == *name)
+            || session.config.queues.contains_key(name)
+    };
+    let unknown = queues.iter().filter(|name| !is_known(name));
+    Ok(unknown.cloned().collect())
 }
 
 /// Say what a queue is to do.

@@ -55,6 +55,8 @@ pub struct JobMetrics {
     pub kinds: Names,
     /// Jobs accepted, by queue.
     pub enqueued: Family<One, Counter>,
+    /// Wishes that a job which was there before stands for.
+    pub kept: Counter,
     /// Jobs refused, by reason.
     pub refused: Family<One, Counter>,
     /// Attempts that ended, by kind.
@@ -106,12 +108,32 @@ impl Default for LogMetrics {
 }
 
 /// What handlers were denied, by capability.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Denials(Family<One, Counter>);
+
+/// Capabilities that can be denied to a handler which runs.
+const CAPABILITIES: [&str; 3] = ["enqueue", "http", "signing"];
+
+impl Default for Denials {
+    fn default() -> Self {
+        let counted = Family::default();
+        from_zero(&counted, CAPABILITIES.map(One::capability));
+        Self(counted)
+    }
+}
+
+/// Have counters be there before what they count first happens: a rate of a series that is born with it
+/// misses that.
+pub fn from_zero(counted: &Family<One, Counter>, labels: impl IntoIterator<Item = One>) {
+    for label in labels {
+        drop(counted.get_or_create(&label));
+    }
+}
 
 impl Denials {
     /// A handler was denied something of this capability.
     pub fn denied(&self, capability: &'static str) {
+        debug_assert!(CAPABILITIES.contains(&capability), "{capability}");
         self.0.get_or_create(&One::capability(capability)).inc();
     }
 }
@@ -145,6 +167,7 @@ impl Default for JobMetrics {
             queues: Names::default(),
             kinds: Names::default(),
             enqueued: Family::default(),
+            kept: Counter::default(),
             refused: Family::default(),
             attempts: Family::default(),
             outcomes: Family::default(),

@@ -72,6 +72,13 @@ pub const TABLE: &[Metric] = &[
         "Jobs accepted from outside.",
     ),
     metric(
+        "enqueue_kept",
+        Counter,
+        None,
+        &[],
+        "Wishes answered with a job that was there before: the same idempotency key, or a unique job that is kept.",
+    ),
+    metric(
         "enqueue_refusals",
         Counter,
         None,
@@ -291,7 +298,7 @@ pub(super) fn register(metrics: &mut Metrics) {
     }
     put!(
         "jobs": glance.jobs, "queue_jobs": glance.queue_jobs, "jobs_enqueued": jobs.enqueued,
-        "enqueue_refusals": jobs.refused, "jobs_ended": jobs.ended, "queue_latency": jobs.latency,
+        "enqueue_kept": jobs.kept, "enqueue_refusals": jobs.refused, "jobs_ended": jobs.ended, "queue_latency": jobs.latency,
         "attempts": jobs.attempts, "attempt_outcomes": jobs.outcomes, "attempt_failures": jobs.failures,
         "attempt_duration": jobs.duration, "attempt_cpu": jobs.cpu, "attempt_peak_memory": jobs.peak_memory,
         "leases_lost": jobs.lost, "cron_lag": jobs.cron_lag, "cron_slots": jobs.cron_slots,
@@ -368,7 +375,8 @@ seconds, sizes are bytes, counters end in `_total`. No scrape reads more than it
 everything else is a number at hand.
 
 Labels are bounded. `queue` is a queue that the settings name (`[queue.NAME]`, `queues.first`), `default`, or `other` for all the rest;
-`kind` is one of the first 200 kinds that ran, or `other`. Nothing of a payload, an id or an error's text is in a label. A rule and a
+`kind` is one of the first 200 kinds that ran, or `other`. What is counted by `reason`, `outcome`, `failure`, `capability` or the `state` of an end is
+there from the start, at 0, so that a rate sees the first. Nothing of a payload, an id or an error's text is in a label. A rule and a
 dashboard for Grafana are in [deploy](../deploy).
 
 This page is written by the program; a test holds it equal to the code.

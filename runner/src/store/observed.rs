@@ -52,6 +52,7 @@ impl Observed {
         traces: Traces,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        names::begin(&metrics.jobs);
         let leased = Mutex::default();
         Self {
             inner,
@@ -163,17 +164,18 @@ impl Store for Observed {
                     self.note(|span| span.enqueued += taken as u64);
                     let mut spans = spans.into_iter();
                     for (answer, queue) in answers.iter().zip(&queues) {
+                        let kept = |why: &&Rejected| {
+                            matches!(why, Rejected::Duplicate { is_kept: true, .. })
+                        };
                         match answer {
                             Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
+                            Err(why) if kept(&why) => metrics.kept.inc(),
                             Err(why) => {
                                 let reason = One::reason(reason(why));
                                 metrics.refused.get_or_create(&reason).inc()
                             }
                         };
                         let Some(span) = spans.next() else { continue };
-                        let kept = |why: &&Rejected| {
-                            matches!(why, Rejected::Duplicate { is_kept: true, .. })
-                        };
                         let refused = answer.as_ref().err().filter(|why| !kept(why));
                         let refused = refused.map(|why| (reason(why), why.to_string()));
                         spans::sent(span, refused, self.clock.now().wall);

@@ -119,7 +119,7 @@ fn what_is_not_there_has_a_page_for_people_and_a_problem_for_programs() {
         "no-such-path"
     );
     assert_eq!(
-        http.post("/nothing", &json!({})).is(404).problem(),
+        http.post("/api/v1/nothing", &json!({})).is(404).problem(),
         "no-such-path"
     );
     // Without a token it says no more than that.

@@ -1,6 +1,6 @@
 //! Requests about dead letters.
 
-use sandhog_model::{JobId, Letter};
+use sandhog_model::{JobId, Letter, Rejected};
 
 use super::{ROWS, checked, invalid, keep_latest_logs};
 use crate::{
@@ -62,6 +62,12 @@ pub(super) async fn amend(
     let mut told = Vec::with_capacity(names.len());
     for (name, answer) in names.into_iter().zip(answers) {
         told.push(match (name, answer) {
+            (LetterName::Job(id), Amended::NotFound) => {
+                Err(not_dead(ctx, id, ErrorCode::NotFound).await?)
+            }
+            (LetterName::Job(id), Amended::Refused(Rejected::WrongState { .. })) => {
+                Err(not_dead(ctx, id, ErrorCode::WrongState).await?)
+            }
             (LetterName::Job(id), Amended::Refused(rejected)) => {
                 Err(super::amend::refused_by_key(ctx, id, rejected).await?)
             }
@@ -105,6 +111,20 @@ fn few(count: usize, what: &str) -> Result<(), ApiError> {
         )));
     }
     Ok(())
+}
+
+/// Why there is no letter of a job: it is gone, or is not dead, or not any more.
+async fn not_dead(ctx: &Ctx, id: JobId, code: ErrorCode) -> Result<ApiError, ApiError> {
+    let Some(view) = ctx.store.job(id).await? else {
+        return Ok(missing(LetterName::Job(id)));
+    };
+    let state = view.row.state;
+    let then = match state.is_final() {
+        true => format!("`sandhog job retry {id}` runs it again"),
+        false => format!("`sandhog job show {id}` says how it goes on"),
+    };
+    let text = format!("job {id} is not dead but {state}: {then}");
+    Ok(ApiError::new(code, text))
 }
 
 fn missing(name: LetterName) -> ApiError {

@@ -6,6 +6,7 @@ mod next;
 
 use super::{
     door::Need,
+    enqueue,
     exit::{Exit, Outcome},
     session::Session,
     who::this_user,
@@ -30,9 +31,11 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: CronCommand) -> Outcom
         CronCommand::Resume { name } => entries::act(session, name, CronAct::Resume),
         CronCommand::Trigger { name } => entries::act(session, name, CronAct::Trigger),
         CronCommand::Add(add) => {
-            let entry = add.entry();
+            let (entry, kind) = (add.entry(), add.kind.clone());
             session.door(Need::Anything)?;
-            entries::act(session, add.name, CronAct::Add { entry })
+            let exit = entries::act(session, add.name, CronAct::Add { entry })?;
+            enqueue::where_they_wait(session, &[kind], "its jobs wait");
+            Ok(exit)
         }
         CronCommand::Rm { name } => entries::act(session, name, CronAct::Remove),
     }

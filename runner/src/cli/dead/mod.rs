@@ -97,6 +97,14 @@ fn say_count(session: &mut Session<'_, '_>, filter: &DeadFilter) -> Outcome<Exit
     Ok(Exit::Done)
 }
 
+/// Attempts of those allowed. A job that was brought back has used those of each of its lives.
+fn tries(row: &DeadRow) -> String {
+    match row.attempts > row.max_attempts {
+        true => format!("{} in all, {} each time", row.attempts, row.max_attempts),
+        false => format!("{}/{}", row.attempts, row.max_attempts),
+    }
+}
+
 fn table(rows: &[DeadRow]) -> String {
     let now = wall();
     text::table(
@@ -113,7 +121,7 @@ fn table(rows: &[DeadRow]) -> String {
                 row.kind.clone(),
                 row.queue.clone(),
                 match known {
-                    true => format!("{}/{}", row.attempts, row.max_attempts),
+                    true => tries(row),
                     false => String::new(),
                 },
                 match known {

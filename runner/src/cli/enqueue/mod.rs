@@ -130,7 +130,7 @@ fn one(session: &mut Session<'_, '_>, job: NewJob, wait: bool) -> Outcome<Enqueu
 
 /// Say what jobs that were enqueued and are not waited for lack: a runner, or plugins that serve
 /// their kinds. They are enqueued all the same, so what cannot be found out is left unsaid.
-fn where_they_wait<'k>(
+pub(in crate::cli) fn where_they_wait<'k>(
     session: &mut Session<'_, '_>,
     kinds: impl IntoIterator<Item = &'k String>,
     they_wait: &str,

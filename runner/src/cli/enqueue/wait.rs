@@ -14,11 +14,12 @@ use crate::{
     cli::{
         exit::{Exit, Fault, Outcome},
         file, job,
-        session::{Session, ask},
+        session::{Session, ask, wall},
         shapes, text,
+        when::rfc3339,
     },
     plugin::Progress,
-    store::JobView,
+    store::{JobRow, JobView},
 };
 
 /// How often a person sees the progress line change.
@@ -33,7 +34,7 @@ pub(super) fn run(
     // A time too long to add is no limit.
     let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
     let line = line(session, id);
-    let mut told = None;
+    let (mut told, mut failures) = (None, 0);
     let waited = loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let look = match session.io.err_is_terminal {
@@ -53,6 +54,10 @@ pub(super) fn run(
             break waited;
         }
         line.set_message(said(&waited));
+        if let Some((number, failed)) = failed(&waited.row).filter(|(one, _)| *one > failures) {
+            failures = number;
+            line.suspend(|| session.note(&failed));
+        }
         if waited.reason != told {
             told.clone_from(&waited.reason);
             if let Some(reason) = &told {
@@ -95,6 +100,33 @@ fn line(session: &mut Session<'_, '_>, id: JobId) -> ProgressBar {
     line.set_prefix(id.text());
     line.enable_steady_tick(Duration::from_millis(100));
     line
+}
+
+/// The number of the attempt that failed last, and what is to be known of it while others follow.
+fn failed(row: &JobRow) -> Option<(u32, String)> {
+    let failure = row.failure.as_ref()?;
+    let (number, then) = match row.state {
+        State::Running => (
+            row.attempt.checked_sub(1)?,
+            "it is tried again now".to_owned(),
+        ),
+        State::Retryable => {
+            let (at, span) = (rfc3339(row.at), text::ago(row.at, wall()));
+            (row.attempt, format!("it is tried again {span}, at {at}"))
+        }
+        _ => (
+            row.attempt,
+            "it is tried again once there is room".to_owned(),
+        ),
+    };
+    let told = format!(
+        "job {}: attempt {} failed: {}: {}; {then}",
+        row.id,
+        job::tries(number, row.max_attempts, 0),
+        failure.kind,
+        text::cell(&failure.cause)
+    );
+    (number > 0).then_some((number, told))
 }
 
 /// The progress line.

@@ -7,14 +7,17 @@ use sandhog_model::{JobId, Outcome, UnixMs};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    Registry,
     grants::GrantFiles,
     shelf::Shelf,
     tally::Verdict,
+    trial,
     versions::{NoVersion, Quarantine, Version, Versions},
+    workshop,
 };
 use crate::{
     clock::{Clock, SystemClock},
-    plugin::{Catalog, Held, Plugin, Problem},
+    plugin::{Catalog, Checked, Held, Plugin, PluginDesk, Problem},
 };
 
 /// Digits of a digest that a person is shown.
@@ -271,6 +274,38 @@ impl Desk {
             imports: Vec::new(),
             file,
         })
+    }
+}
+
+impl PluginDesk for Registry {
+    fn view(&self, name: &str) -> Option<PluginView> {
+        let mut view = self.shared.view(name)?;
+        if let Some(plugin) = view.plugin() {
+            // Code that cannot be loaded is told where it is to run.
+            let imports = workshop::imports(&self.engine, plugin);
+            view.imports = imports.unwrap_or_default();
+        }
+        Some(view)
+    }
+
+    fn check(&self, name: &str) -> Result<Result<Checked, Problem>, CheckRefused> {
+        let view = self.shared.view(name).ok_or(CheckRefused::NoPlugin)?;
+        let Ok(_one) = self.checking.try_lock() else {
+            return Err(CheckRefused::Underway);
+        };
+        let options = self.options.lock();
+        let options = options.unwrap_or_else(|held| held.into_inner()).clone();
+        Ok(trial::check(&view.file, &options))
+    }
+
+    fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused> {
+        let view = self.shared.act(name, act)?;
+        if view.served.is_none() {
+            // What is to be served instead may have to be loaded; that is urgent.
+            self.halt.step_aside();
+            self.look();
+        }
+        Ok(view)
     }
 }
 

@@ -45,7 +45,7 @@ use wasmtime::Engine;
 
 use self::{desk::Desk, grants::GrantFiles, tally::Tally, versions::Versions};
 use super::{
-    Catalog, Ceilings, Plugin, PluginDesk, Plugins, Problem,
+    Catalog, Ceilings, Plugin, Plugins,
     sandbox::{SandboxOptions, engines::Engines},
 };
 
@@ -325,38 +325,6 @@ impl Plugins for Registry {
 
     fn ended(&self, plugin: &Plugin, kind: &str, job: JobId, outcome: &Outcome) {
         self.shared.ended(plugin, kind, job, outcome);
-    }
-}
-
-impl PluginDesk for Registry {
-    fn view(&self, name: &str) -> Option<PluginView> {
-        let mut view = self.shared.view(name)?;
-        if let Some(plugin) = view.plugin() {
-            // Code that cannot be loaded is told where it is to run.
-            let imports = workshop::imports(&self.engine, plugin);
-            view.imports = imports.unwrap_or_default();
-        }
-        Some(view)
-    }
-
-    fn check(&self, name: &str) -> Result<Result<Checked, Problem>, CheckRefused> {
-        let view = self.shared.view(name).ok_or(CheckRefused::NoPlugin)?;
-        let Ok(_one) = self.checking.try_lock() else {
-            return Err(CheckRefused::Underway);
-        };
-        let options = self.options.lock();
-        let options = options.unwrap_or_else(|held| held.into_inner()).clone();
-        Ok(check(&view.file, &options))
-    }
-
-    fn act(&self, name: &str, act: PluginAct) -> Result<PluginView, ActRefused> {
-        let view = self.shared.act(name, act)?;
-        if view.served.is_none() {
-            // What is to be served instead may have to be loaded; that is urgent.
-            self.halt.step_aside();
-            self.look();
-        }
-        Ok(view)
     }
 }
 

@@ -1,11 +1,59 @@
 //! What outcomes and refusals are called where they are counted and traced.
 
-use sandhog_model::{Outcome, Rejected, Waiting};
+use sandhog_model::{FailureKind, Outcome, Rejected, State, Waiting};
 
-use crate::store::StoreError;
+use crate::{
+    metrics::{JobMetrics, One, from_zero},
+    store::StoreError,
+};
+
+const OUTCOMES: [&str; 9] = [
+    "completed",
+    "failed",
+    "permanent",
+    "snoozed",
+    "discarded",
+    "put-back-plugin-missing",
+    "put-back-plugin-invalid",
+    "put-back-pool-full",
+    "put-back-shutdown",
+];
+/// Why a job can be refused.
+const REASONS: [&str; 11] = [
+    "not-found",
+    "batch-closed",
+    "id-taken",
+    "duplicate",
+    "queue-full",
+    "queue-draining",
+    "invalid",
+    "disk-full",
+    "busy",
+    "stopping",
+    "poisoned",
+];
+/// What an attempt can bring a job to.
+const ENDS: [State; 4] = [
+    State::Completed,
+    State::Discarded,
+    State::Cancelled,
+    State::Dead,
+];
+
+/// Have all that is counted by a name be there before it first happens.
+pub(super) fn begin(jobs: &JobMetrics) {
+    from_zero(&jobs.outcomes, OUTCOMES.map(One::outcome));
+    from_zero(&jobs.refused, REASONS.map(One::reason));
+    let kinds = FailureKind::ALL.iter();
+    from_zero(
+        &jobs.failures,
+        kinds.map(|kind| One::failure(kind.name().into())),
+    );
+    from_zero(&jobs.ended, ENDS.map(|state| One::state(state.name())));
+}
 
 pub(super) fn outcome(outcome: &Outcome) -> &'static str {
-    match outcome {
+    let name = match outcome {
         Outcome::Completed(_) => "completed",
         Outcome::Failed { .. } => "failed",
         Outcome::Permanent(_) => "permanent",
@@ -15,7 +63,9 @@ pub(super) fn outcome(outcome: &Outcome) -> &'static str {
         Outcome::NotRun(Waiting::PluginInvalid) => "put-back-plugin-invalid",
         Outcome::NotRun(Waiting::PoolFull) => "put-back-pool-full",
         Outcome::NotRun(Waiting::Shutdown) => "put-back-shutdown",
-    }
+    };
+    debug_assert!(OUTCOMES.contains(&name), "{name}");
+    name
 }
 
 pub(super) fn reason(rejected: &Rejected) -> &'static str {
