@@ -80,10 +80,13 @@ const BENCHES: [Bench; 7] = [
     },
     Bench {
         name: "scale",
-        says: "start, memory, claim and enqueue beside 1,000 to --jobs waiting jobs in --queues",
+        says: "start, memory, claim and enqueue beside 1,000 to --jobs waiting jobs in --queues; kinds of --plugins",
         jobs: 1_000_000,
         rounds: 3,
-        parts: &[("scale", scale::measure)],
+        parts: &[
+            ("waiting", scale::measure),
+            ("kinds", runner::kinds::measure),
+        ],
     },
 ];
 

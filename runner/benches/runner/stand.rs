@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sandhog::{app::Stand, config, config::Config};
+use sandhog::{app::Stand, config, config::Config, plugin::Plugins as _};
 use sandhog_model::NewJob;
 
 use crate::{
@@ -22,7 +22,15 @@ pub(crate) fn settings(text: &str) -> Result<Config, String> {
 pub(crate) fn of(dir: &Path, guest: &Guest, config: &Config) -> Result<Stand, String> {
     product::lay(dir, "guest", &guest.bytes)?;
     let file: PathBuf = dir.join("plugins/guest.wasm");
-    Stand::set_up(config, &[file], dir).map_err(told)
+    let stand = Stand::set_up(config, &[file], dir).map_err(told)?;
+    let catalog = stand.registry().catalog();
+    match catalog.serving(guest.kind) {
+        Some(_) => Ok(stand),
+        None => Err(format!(
+            "{} is not served: {:?}",
+            guest.kind, catalog.problems
+        )),
+    }
 }
 
 /// A job of a kind, as all benches have it.

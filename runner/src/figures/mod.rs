@@ -108,6 +108,7 @@ mod tests {
         for (part, bound) in [(0.0, 1.0), (0.5, 50.0), (0.99, 99.0), (1.0, 100.0)] {
             assert!((below(&hundred, part) - bound).abs() < 1e-9, "{part}");
         }
+        assert!((below(&[3.0, 1.0, 2.0], 0.5) - 2.0).abs() < 1e-9);
         assert!((below(&[4.0], 0.99) - 4.0).abs() < 1e-9);
         assert!(below(&[], 0.5).is_nan());
     }

@@ -4,12 +4,14 @@ use maud::{Markup, html};
 
 use super::{round_up, short};
 
-/// The whole picture, and the rectangle within it that the axes bound.
-const SIZE: (f64, f64) = (760.0, 420.0);
+/// The picture's width, and the rectangle within it that the axes bound. Below it stand the names of the lines.
+const WIDTH: f64 = 760.0;
 const LEFT: f64 = 80.0;
 const RIGHT: f64 = 740.0;
-const TOP: f64 = 64.0;
-const BOTTOM: f64 = 360.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 340.0;
+/// Where the first of the names stands, and how far the next is from it.
+const KEY: (f64, f64) = (BOTTOM + 72.0, 20.0);
 /// How lines are told apart: colour and dashes.
 const LOOKS: [(&str, &str); 6] = [
     ("#1f5fa8", ""),
@@ -105,7 +107,7 @@ impl Plot<'_> {
         let x = |value: f64| LEFT + along.place(value) * (RIGHT - LEFT);
         let y = |value: f64| BOTTOM - up.place(value) * (BOTTOM - TOP);
         let drawn = html! {
-            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {} {}", SIZE.0, SIZE.1)) role="img" aria-label=(self.title) {
+            svg xmlns="http://www.w3.org/2000/svg" viewBox=(format!("0 0 {WIDTH} {}", KEY.0 + KEY.1 * self.lines.len() as f64)) role="img" aria-label=(self.title) {
                 style { (STYLE) }
                 rect width="100%" height="100%" fill="#fff" {}
                 text.t x=(LEFT) y="24" { (self.title) }
@@ -129,14 +131,13 @@ impl Plot<'_> {
         drawn.into_string() + "\n"
     }
 
-    /// What the lines are, in a row under the title.
+    /// What the lines are, one below the other.
     fn key(&self) -> Markup {
-        let each = (RIGHT - LEFT) / self.lines.len().max(1) as f64;
         html! {
             @for (place, (line, (colour, dashes))) in self.lines.iter().zip(LOOKS.iter().cycle()).enumerate() {
-                @let from = LEFT + place as f64 * each;
-                line x1=(rounded(from)) x2=(rounded(from + 24.0)) y1="44" y2="44" stroke=(colour) stroke-width="2" stroke-dasharray=(dashes) {}
-                text x=(rounded(from + 30.0)) y="48" { (line.name) }
+                @let down = KEY.0 + KEY.1 * place as f64;
+                line x1=(LEFT) x2=(LEFT + 36.0) y1=(down - 4.0) y2=(down - 4.0) stroke=(colour) stroke-width="2" stroke-dasharray=(dashes) {}
+                text x=(LEFT + 46.0) y=(down) { (line.name) }
             }
         }
     }
@@ -216,7 +217,7 @@ mod tests {
     fn points_lie_where_the_axes_say() {
         // By tens from 10^3 to 10^5; up from 0 to 5.
         let shown = plot(true);
-        let path = "d=\"M80.0 241.6L740.0 123.2\"";
+        let path = "d=\"M80.0 221.6L740.0 103.2\"";
         for part in [path, ">1000<", ">10k<", ">100k<", ">1.25<", ">5<", "claim"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
@@ -224,7 +225,7 @@ mod tests {
         // In equal steps from 0 to 100,000.
         let shown = plot(false);
         assert!(
-            shown.contains("d=\"M86.6 241.6L740.0 123.2\"") && shown.contains(">25k<"),
+            shown.contains("d=\"M86.6 221.6L740.0 103.2\"") && shown.contains(">25k<"),
             "{shown}"
         );
     }

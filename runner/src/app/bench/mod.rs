@@ -170,6 +170,8 @@ impl Stand {
 
     /// Drain so many jobs that waited before, to the last durable report.
     pub fn drain(&self, job: &NewJob, jobs: usize, live: &Live) -> anyhow::Result<Drained> {
+        // Jobs that nothing serves would wait for ever.
+        self.served(&job.kind)?;
         let counting = Arc::new(Counting::default());
         self.run(async {
             let stage = self.start(counting.clone()).await?;
