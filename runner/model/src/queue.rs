@@ -268,4 +268,48 @@ mod tests {
             assert!(text.parse::<Rate>().is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn limits_are_within_their_range_or_refused() {
+        let nothing = QueueLimits::default();
+        assert!(nothing.is_empty() && nothing.check().is_ok());
+        let rate = |count, per_ms, burst| Rate {
+            count,
+            per_ms,
+            burst,
+        };
+        let sets: [fn(u32, Rate) -> QueueLimits; 4] = [
+            |many, _| QueueLimits {
+                concurrency: Some(many),
+                ..QueueLimits::default()
+            },
+            |many, _| QueueLimits {
+                group_concurrency: Some(many),
+                ..QueueLimits::default()
+            },
+            |_, rate| QueueLimits {
+                rate: Some(rate),
+                ..QueueLimits::default()
+            },
+            |_, rate| QueueLimits {
+                group_rate: Some(rate),
+                ..QueueLimits::default()
+            },
+        ];
+        for set in sets {
+            for many in [1, MOST_TOKENS] {
+                let limits = set(many, rate(many, LONGEST_RATE_MS, many));
+                assert!(!limits.is_empty() && limits.check().is_ok(), "{limits:?}");
+            }
+            for many in [0, MOST_TOKENS + 1] {
+                for wrong in [rate(many, 1, 1), rate(1, 1, many), rate(many, 1, many)] {
+                    let limits = set(many, wrong);
+                    assert!(!limits.is_empty() && limits.check().is_err(), "{limits:?}");
+                }
+            }
+        }
+        for per_ms in [0, LONGEST_RATE_MS + 1] {
+            assert!(rate(1, per_ms, 1).check().is_err(), "{per_ms}");
+        }
+    }
 }
