@@ -6,7 +6,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicUsize, Ordering},
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -23,8 +23,8 @@ pub(super) struct Budget {
     pages: u32,
     free: Arc<Semaphore>,
     waiting: AtomicUsize,
-    /// Whether a worker claims less than it could until room is given back.
-    short: AtomicBool,
+    /// Workers that claim less than there is until room is given back.
+    short: AtomicUsize,
     freed: watch::Sender<u64>,
 }
 
@@ -44,7 +44,7 @@ impl Budget {
             pages,
             free: Arc::new(Semaphore::new(pages as usize)),
             waiting: AtomicUsize::new(0),
-            short: AtomicBool::new(false),
+            short: AtomicUsize::new(0),
             freed: watch::Sender::new(0),
         })
     }
@@ -71,8 +71,8 @@ impl Budget {
     }
 
     /// Room for up to `most` attempts that are about to be claimed, when none has a limit above
-    /// `ceiling` and `least` is the smallest of their limits. When it is for fewer,
-    /// [`freed`](Self::freed) tells when to look again.
+    /// `ceiling` and `least` is the smallest of their limits. When it is for fewer, and more could be
+    /// claimed, [`lacking`](Reserved::lacking) has [`freed`](Self::freed) tell when to look again.
     pub(super) fn reserve(
         self: &Arc<Self>,
         most: usize,
@@ -84,12 +84,15 @@ impl Budget {
         }
         let least = self.need(least());
         // Before the look, so that what is given back after it is told.
-        self.short.store(true, Ordering::SeqCst);
+        let short = Short::begin(self);
         loop {
             let free = self.free.available_permits() / least as usize;
             // Another worker may take what was free a moment ago.
             if let Some(reserved) = self.try_reserve(free.min(most), least) {
-                return reserved;
+                return Reserved {
+                    short: Some(short),
+                    ..reserved
+                };
             }
         }
     }
@@ -103,6 +106,7 @@ impl Budget {
         };
         if attempts == 0 {
             return Some(Reserved {
+                short: None,
                 attempts: 0,
                 rest: None,
             });
@@ -110,6 +114,7 @@ impl Budget {
         let all = u32::try_from(attempts).ok()?.checked_mul(need)?;
         let permit = self.free.clone().try_acquire_many_owned(all).ok()?;
         Some(Reserved {
+            short: None,
             attempts,
             rest: Some(self.room(permit)),
         })
@@ -127,7 +132,7 @@ impl Budget {
             budget: self.bytes,
             held: (u64::from(self.pages) * PAGE).saturating_sub(free),
             waiting: self.waiting.load(Ordering::SeqCst),
-            short: self.short.load(Ordering::SeqCst),
+            short: self.short.load(Ordering::SeqCst) > 0,
         }
     }
 }
@@ -135,6 +140,8 @@ impl Budget {
 /// Room for attempts that are not claimed yet. What none of them takes is given back with it.
 #[derive(Debug)]
 pub(super) struct Reserved {
+    /// Goes before the rest: whoever found nothing to claim is not told of what it gives back itself.
+    short: Option<Short>,
     attempts: usize,
     rest: Option<Room>,
 }
@@ -143,6 +150,12 @@ impl Reserved {
     /// How many attempts it is for, if their limits are as small as was said.
     pub(super) fn attempts(&self) -> usize {
         self.attempts
+    }
+
+    /// More than was reserved could be claimed: [`Budget::freed`] tells of room as long as this is kept. `None` when there
+    /// was room for all that was asked for.
+    pub(super) fn lacking(&mut self) -> Option<Short> {
+        self.short.take()
     }
 
     /// The part of an attempt with this memory limit, when there is enough left for it.
@@ -157,9 +170,26 @@ impl Reserved {
 impl Drop for Room {
     fn drop(&mut self) {
         drop(self.permit.take());
-        if self.budget.short.swap(false, Ordering::SeqCst) {
+        if self.budget.short.load(Ordering::SeqCst) > 0 {
             self.budget.freed.send_modify(|count| *count += 1);
         }
+    }
+}
+
+/// Says that a worker lacks room, as long as it is kept.
+#[derive(Debug)]
+pub(super) struct Short(Arc<Budget>);
+
+impl Short {
+    fn begin(budget: &Arc<Budget>) -> Self {
+        budget.short.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(budget))
+    }
+}
+
+impl Drop for Short {
+    fn drop(&mut self) {
+        self.0.short.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -241,10 +271,14 @@ mod tests {
         let told = || freed.has_changed().expect("the budget is there");
         let all = budget.reserve(8, MIB, || unreachable!("there is room for all"));
         assert_eq!((all.attempts(), budget.usage().held), (8, 8 * MIB));
-        assert_eq!(budget.reserve(4, MIB, || MIB).attempts(), 0);
+        let mut none = budget.reserve(4, MIB, || MIB);
+        assert_eq!(none.attempts(), 0);
+        let short = none.lacking().expect("there is no room");
+        drop(none);
         assert!(!told());
         drop(all);
         assert!(told());
+        drop(short);
         let mut some = budget.reserve(4, 4 * MIB, || 3 * MIB);
         assert_eq!(some.attempts(), 2);
         assert!(some.take(7 * MIB).is_none(), "it is more than was reserved");
@@ -258,5 +292,28 @@ mod tests {
         drop(done(&mut waits).await.expect("there is room"));
         assert_eq!(budget.reserve(4, MIB, || MIB).attempts(), 4);
         assert_eq!(budget.reserve(0, MIB, || MIB).attempts(), 0);
+    }
+
+    /// Otherwise it would look for ever.
+    #[test]
+    fn whoever_finds_nothing_to_claim_is_not_told_of_the_room_that_it_gives_back() {
+        let budget = Budget::new(2 * MIB);
+        let mut freed = budget.freed();
+        let told = |freed: &watch::Receiver<u64>| freed.has_changed().expect("the budget is there");
+        let few = budget.reserve(4, MIB, || MIB);
+        assert_eq!((few.attempts(), budget.usage().short), (2, true));
+        drop(few);
+        assert!(!told(&freed) && !budget.usage().short);
+        // One that found as many as it had room for is told, of what they do not take as well.
+        let mut few = budget.reserve(4, MIB, || MIB);
+        let short = few.lacking();
+        drop(few);
+        assert!(told(&freed) && budget.usage().short);
+        freed.mark_unchanged();
+        // And of what another one gives back that found nothing.
+        drop(budget.reserve(4, MIB, || MIB));
+        assert!(told(&freed));
+        drop(short);
+        assert!(!budget.usage().short);
     }
 }

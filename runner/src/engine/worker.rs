@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use super::{
+    budget::Short,
     live::WorkerCount,
     run::{RunContext, broken, run},
     settle::settle,
@@ -55,6 +56,8 @@ struct Slots {
     jobs: HashMap<Id, Arc<LeasedJob>>,
     settling: JoinSet<()>,
     next_due: Option<UnixMs>,
+    /// There is more to claim than memory allows now.
+    short: Option<Short>,
 }
 
 impl Worker {
@@ -111,10 +114,12 @@ impl Worker {
         let kinds = self.context.plugins.catalog().kinds();
         let least = || self.least_memory(&kinds);
         let budget = &self.context.budget;
+        slots.short = None;
         let mut reserved = budget.reserve(free, self.memory_ceiling, least);
         let max = reserved.attempts();
         if max == 0 || kinds.is_empty() {
             slots.next_due = None;
+            slots.short = reserved.lacking().filter(|_| !kinds.is_empty());
             return;
         }
         let asked = Instant::now();
@@ -129,6 +134,9 @@ impl Worker {
             }
         };
         slots.next_due = claimed.next_due;
+        if claimed.jobs.len() >= max {
+            slots.short = reserved.lacking();
+        }
         for leased in claimed.jobs {
             let leased = Arc::new(leased);
             let rule = self.context.settings.rule(&leased.job.kind);
