@@ -13,8 +13,7 @@ use super::{
 
 const EXIT_CODES: &str = "Exit codes: 0 done (with --wait: the job completed) · 1 failed (with --wait: dead, discarded or cancelled) · \
 2 the command line, settings or input are not right · 3 no runner is up where one is needed · 4 not found · \
-5 the time of --wait is over · 6 of many some were done and
-others were not";
+5 the time of --wait is over · 6 of many some were done and others were not";
 
 /// A durable job runner whose handlers are WebAssembly components.
 #[derive(Debug, Parser)]

@@ -34,7 +34,7 @@ same version. Bounds that are not given, as for `dead purge`, are those of the s
 | 3 | no runner is up where one is needed, or the one that is up does not answer |
 | 4 | no such job, dead letter, attempt or component |
 | 5 | the time of `--wait` is over; the job goes on |
-| 6 | `enqueue --bulk`, `batch enqueue`: some of the jobs were enqueued, others were refused, or not asked for any more after a fault |
+| 6 | of many (jobs of a file, ids, names of queues) some were done and others were refused, or not asked for any more after a fault. When none was done, the code of what refused them all alike, or 1 when they were refused for different reasons |
 
 ## The JSON of a job
 

@@ -10,6 +10,7 @@ use crate::{
     job::{Job, OnConflict},
     ledger::{Ledger, Status},
     queue::QueueMode,
+    side::Side,
     time::Now,
 };
 
@@ -59,7 +60,7 @@ pub(crate) fn admit(ledger: &Ledger, job: &Accepted<'_>, now: Now) -> Result<Adm
     if let Some((lock, holder)) = standing {
         return conflict(ledger, job, lock, holder);
     }
-    takes_in(ledger, job.queue)?;
+    takes_in(ledger, job.queue, 0)?;
     Ok(Admission::Accept)
 }
 
@@ -69,18 +70,30 @@ fn conflict(
     lock: Lock,
     holder: JobId,
 ) -> Result<Admission, Rejected> {
-    let waits = ledger.slot(holder).map(|slot| slot.status());
-    let waits = matches!(waits, Some(Status::Waiting { .. }));
-    match lock.on_conflict {
-        OnConflict::Replace if waits => Ok(Admission::InPlaceOf(holder)),
-        OnConflict::Debounce if waits => {
+    let waiting = ledger.slot(holder).and_then(|slot| match slot.status() {
+        Status::Waiting { due, .. } => Some((slot, due)),
+        _ => None,
+    });
+    match (lock.on_conflict, waiting) {
+        (OnConflict::Replace, Some((slot, _))) => {
+            let leaves = **ledger.names.text(slot.queue) == *job.queue;
+            takes_in(ledger, job.queue, u64::from(leaves))?;
+            Ok(Admission::InPlaceOf(holder))
+        }
+        (OnConflict::Debounce, Some((_, before))) => {
             let side = ledger.sides.of(holder).side;
             let until = side.and_then(|side| side.unique()?.until);
             // What is put off again and again still begins when its period ends.
             let due = until.map_or(job.due, |until| job.due.min(until));
+            // And it is not put off until it is too late.
+            let expires = side.and_then(Side::expires);
+            let due = match expires.is_some_and(|expires| expires <= due) {
+                true => before,
+                false => due,
+            };
             Ok(Admission::Postpone { id: holder, due })
         }
-        OnConflict::Reject | OnConflict::Keep | OnConflict::Replace | OnConflict::Debounce => {
+        (OnConflict::Reject | OnConflict::Keep | OnConflict::Replace | OnConflict::Debounce, _) => {
             Err(Rejected::Duplicate {
                 holder,
                 sameness: Sameness::Unique,
@@ -112,8 +125,9 @@ fn joins(ledger: &Ledger, batch: JobId) -> Result<(), Rejected> {
     })
 }
 
-/// Whether a queue takes a job in. The jobs of a handler are part of its outcome, and not asked about.
-fn takes_in(ledger: &Ledger, queue: &str) -> Result<(), Rejected> {
+/// Whether a queue takes a job in, when so many leave it for that one. The jobs of a handler are part of its outcome, and
+/// not asked about.
+fn takes_in(ledger: &Ledger, queue: &str, leave: u64) -> Result<(), Rejected> {
     let queues = &ledger.index.queues;
     if ledger.steering(queue).mode == QueueMode::Draining {
         let queue = queue.into();
@@ -121,7 +135,7 @@ fn takes_in(ledger: &Ledger, queue: &str) -> Result<(), Rejected> {
     }
     if let Some(max) = queues.rules().of(queue).max_depth {
         let depth = ledger.depth(queue);
-        if depth >= max {
+        if depth.saturating_sub(leave) >= max {
             let queue = queue.into();
             return Err(Rejected::QueueFull { queue, depth, max });
         }

@@ -50,17 +50,31 @@ impl Auditor {
         if let Some(on_conflict) = conflict {
             return self.conflict(job, on_conflict, &stand, now, answer);
         }
-        let waiting = living().filter(|known| known.queue == job.queue);
-        let waiting = waiting.filter(|known| matches!(known.life, Life::Waits { .. }));
-        let queue = job.queue.clone();
-        if self.modes.get(&queue) == Some(&QueueMode::Draining) {
-            assert_eq!(answer, &Err(Rejected::QueueDraining { queue }));
-        } else if queue == "q2" && waiting.count() >= 4 {
-            assert!(matches!(answer, Err(Rejected::QueueFull { max: 4, .. })));
-        } else {
+        if !self.is_turned_away(job, None, answer) {
             assert_eq!(answer, &Ok(vec![Event::Enqueued(Box::new(job.clone()))]));
             self.accept(job);
         }
+    }
+
+    /// Whether the job's queue takes nothing in, when one job makes room for it; then that is the answer.
+    fn is_turned_away(
+        &self,
+        job: &Job,
+        in_place_of: Option<JobId>,
+        answer: &Result<Vec<Event>, Rejected>,
+    ) -> bool {
+        let waiting = self.jobs.iter().filter(|known| {
+            let waits = matches!(known.life, Life::Waits { .. });
+            waits && known.queue == job.queue && Some(known.id) != in_place_of
+        });
+        let queue = job.queue.clone();
+        if self.modes.get(&queue) == Some(&QueueMode::Draining) {
+            assert_eq!(answer, &Err(Rejected::QueueDraining { queue }));
+            return true;
+        }
+        let is_full = queue == "q2" && waiting.count() >= 4;
+        assert!(!is_full || matches!(answer, Err(Rejected::QueueFull { max: 4, .. })));
+        is_full
     }
 
     /// The batch that a job names and that is none, unless the job that is the answer was in it.
@@ -104,8 +118,14 @@ impl Auditor {
                 let moves = matches!(on_conflict, OnConflict::Replace | OnConflict::Debounce);
                 assert!(!moves || !matches!(life, Life::Waits { .. }));
             }
+            Err(Rejected::QueueDraining { .. } | Rejected::QueueFull { .. }) => {
+                assert_eq!(on_conflict, OnConflict::Replace);
+                let turned_away = |id: &JobId| self.is_turned_away(job, Some(*id), answer);
+                assert!(stand.iter().any(turned_away));
+            }
             Ok([Event::Replaced { id, job: accepted }]) => {
                 assert!(on_conflict == OnConflict::Replace && stand.contains(id));
+                assert!(!self.is_turned_away(job, Some(*id), answer));
                 assert_eq!(**accepted, *job);
                 let old = self.job(*id).expect("it stands");
                 assert!(matches!(old.life, Life::Waits { .. }));
@@ -118,7 +138,13 @@ impl Auditor {
                 let old = self.job(*id).expect("it stands");
                 assert!(matches!(old.life, Life::Waits { .. }));
                 let until = old.terms.unique.as_ref().and_then(|unique| unique.until);
-                assert_eq!(*due, until.map_or(job.due, |until| until.min(job.due)));
+                let wanted = until.map_or(job.due, |until| until.min(job.due));
+                match (old.expires(), old.life) {
+                    (Some(expires), Life::Waits { due: before, .. }) if expires <= wanted.0 => {
+                        assert_eq!(due.0, before, "it would be too late");
+                    }
+                    _ => assert_eq!(*due, wanted),
+                }
                 let (due, seen_due) = (due.0, due.0 <= now.wall.0);
                 old.life = Life::Waits { due, seen_due };
             }
