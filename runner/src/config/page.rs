@@ -55,8 +55,8 @@ const HEAD: &str = "# Configuration
 Sandhog reads `sandhog.toml` from the current directory when it is there, or the file that `--config` or
 `SANDHOG_CONFIG` names. After the file come the environment (`SANDHOG_DATA`, `SANDHOG_PLUGINS`, `SANDHOG_LISTEN`,
 `SANDHOG_HTTP_TOKEN_FILE`), then flags (`--data`, `--plugins`, `--listen`); the later wins. No key is required. An unknown key, a wrong type and a value out of its range
-are refused with file, line, key and what is allowed; `sandhog config check [FILE]` says so without starting
-anything, and `sandhog config show` prints what a start here would use; what a runner uses is on its
+are refused with file, line, key and what is allowed, and so is what values come to together or a file that they name: an address for other machines
+without tokens, tokens that others may read. `sandhog config check [FILE]` says so without starting anything, and `sandhog config show` prints what a start here would use; what a runner uses is on its
 dashboard under Settings and in `GET /api/v1/config`.
 
 Durations are written as `\"200ms\"`, `\"30s\"`, `\"1m 30s\"`, `\"2h\"`; sizes as `\"64KiB\"`, `\"128MiB\"`, `\"1 GiB\"`, or as a

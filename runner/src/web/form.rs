@@ -3,7 +3,7 @@
 use sandhog_model::{ID_SHAPE, JobId, NotAnId};
 use serde_json::{Value, json};
 
-use crate::json::when;
+use crate::{json::when, store::LetterName};
 
 /// What a parameter may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +38,12 @@ impl Form {
                 let read = value.parse::<JobId>().map(drop);
                 read.map_err(|NotAnId(text)| format!("{text:?} is no {of} id: {ID_SHAPE}"))
             }
-            Self::Letter => value
-                .parse::<crate::store::LetterName>()
-                .map(drop)
-                .map_err(|why| why.to_string()),
+            Self::Letter => value.parse::<LetterName>().map(drop).map_err(|_| {
+                let shown: String = value.chars().take(64).collect();
+                format!(
+                    "{shown:?} is no job id and no place such as @7168: `/api/v1/dead` lists them"
+                )
+            }),
             Self::Name => is(is_name(value), "name"),
             Self::Text(max) if value.is_empty() || value.len() > max => {
                 Err(format!("has {} bytes: allowed are 1 to {max}", value.len()))

@@ -19,6 +19,10 @@ fn what_is_wrong_is_named_as_what_it_stands_for() {
         let says = format!("`id` \"garbage\" is no {noun} id: an id has 26 characters");
         assert!(said.contains(&says), "{said}");
     }
+    let said = checked(&route("getDead").path_params[0], "garbage");
+    let said = said.unwrap_err().detail;
+    let says = "\"garbage\" is no job id and no place such as @7168: `/api/v1/dead` lists them";
+    assert!(said.contains(says), "{said}");
     let none = desk.ask("enqueueJob", &[], "", json!({ "payload": 1 }));
     let said = none.unwrap_err().detail;
     assert!(said.contains("field `kind` is missing"), "{said}");
