@@ -90,13 +90,15 @@ mod tests {
         // What is done between two polls is nobody's.
         work();
         assert!(used(|| {}) < WORK / 2);
-        // A thread that waits takes no time.
+        // A thread that waits takes no time, in a poll or between two.
         let (_kept, never) = channel::<()>();
-        let waited = used(|| {
+        let wait = || {
             let end = never.recv_timeout(WORK * 4);
             assert_eq!(end, Err(RecvTimeoutError::Timeout));
-        });
+        };
+        let waited = used(wait);
         assert!(waited < WORK / 2, "{waited:?}");
+        wait();
         assert!(used(work) >= WORK);
     }
 
