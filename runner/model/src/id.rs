@@ -61,13 +61,17 @@ impl fmt::Display for NotAnId {
 
 impl core::error::Error for NotAnId {}
 
+/// The texts that are ids, as a regular expression: a first character above 7 is more than 128 bits have room for.
+pub const ID_PATTERN: &str = "[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}";
+
 impl FromStr for JobId {
     type Err = NotAnId;
 
     fn from_str(text: &str) -> Result<Self, NotAnId> {
-        Ulid::from_string(text)
-            .map(|ulid| Self(ulid.0))
-            .map_err(|_| NotAnId(text.chars().take(64).collect()))
+        let fits = matches!(text.as_bytes().first(), Some(b'0'..=b'7'));
+        let ulid = Ulid::from_string(text).ok().filter(|_| fits);
+        ulid.map(|ulid| Self(ulid.0))
+            .ok_or_else(|| NotAnId(text.chars().take(64).collect()))
     }
 }
 
@@ -146,6 +150,10 @@ mod tests {
         let id = IdMint::default().next(UnixMs(1_790_000_000_000), || 0xABCD);
         assert_eq!(id.text().parse::<JobId>(), Ok(id));
         assert_eq!(id.minted_at(), UnixMs(1_790_000_000_000));
+        assert_eq!(id.text().to_ascii_lowercase().parse::<JobId>(), Ok(id));
         assert!("nonsense".parse::<JobId>().is_err());
+        // It would be another id's number.
+        assert!("8".repeat(26).parse::<JobId>().is_err());
+        assert_eq!("7ZZZZZZZZZZZZZZZZZZZZZZZZZ".parse(), Ok(JobId(u128::MAX)));
     }
 }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{id::JobId, retry::RetryPolicy, time::UnixMs};
 
-pub use accept::Bounds;
 pub(crate) use accept::check_name;
+pub use accept::{Bounds, NAME_PATTERN, is_name};
 pub use link::Link;
 pub use terms::{Digest, Named, OnConflict, Scope, Terms, Unique};
 

@@ -44,10 +44,10 @@ pub use command::{
 pub use event::{Event, PutBack, Record, RecordAt, Verdict};
 pub use fact::{Fact, Slim};
 pub use hold::{Ahead, Hold, Rival};
-pub use id::{ID_SHAPE, IdMint, JobId, NotAnId, Token};
+pub use id::{ID_PATTERN, ID_SHAPE, IdMint, JobId, NotAnId, Token};
 pub use job::{
-    Bounds, Digest, Job, KindDefaults, Link, Named, NewJob, NewUnique, OnConflict, Output, Scope,
-    State, Terms, Unique, UniqueBy,
+    Bounds, Digest, Job, KindDefaults, Link, NAME_PATTERN, Named, NewJob, NewUnique, OnConflict,
+    Output, Scope, State, Terms, Unique, UniqueBy, is_name,
 };
 pub use ledger::{Entry, Ledger, MissingRecords, QueueCounts, Standing, Status, Unsound};
 pub use letter::Letter;

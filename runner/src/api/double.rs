@@ -153,6 +153,7 @@ impl Inspect for Double {
             weight: 1,
             max_depth: None,
             hold: None,
+            oldest_due: None,
         });
         now(Ok(rows.collect()))
     }

@@ -40,7 +40,7 @@ pub use reload::{Difference, Reload, Reloaded, Setting, SettingsInForce};
 pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Joined, Plugins, Pong, QueueView,
-    Response, RunnerStats, Stats, Waited,
+    Response, RunnerStats, Stats, Waited, busy_of_slots,
 };
 pub use serve::{BindError, Options, Server};
 

@@ -239,3 +239,18 @@ pub struct RunnerStats {
     #[serde(default)]
     pub held: usize,
 }
+
+impl RunnerStats {
+    /// How many attempts run, of how many that may.
+    #[must_use]
+    pub fn busy_of_slots(&self) -> (usize, usize) {
+        busy_of_slots(&self.workers)
+    }
+}
+
+/// The same of workers.
+#[must_use]
+pub fn busy_of_slots(workers: &[WorkerRow]) -> (usize, usize) {
+    let busy = workers.iter().map(|worker| worker.running.len()).sum();
+    (busy, workers.iter().map(|worker| worker.slots).sum())
+}

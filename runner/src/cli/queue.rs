@@ -146,10 +146,7 @@ fn turn(session: &mut Session<'_, '_>, which: Which, mode: QueueMode) -> Outcome
 /// Those of which there is no job, and of which nobody said anything, in the settings or by hand.
 fn unknown(session: &mut Session<'_, '_>, queues: &[String]) -> Outcome<Vec<String>> {
     let known = ask!(session, Request::Queues, Queues);
-    let is_known = |name: &String| {
-        known.iter().any(|queue| queue.row.queue == *name)
-            || session.config.queues.contains_key(name)
-    };
+    let is_known = |name: &String| known.iter().any(|queue| queue.row.queue == *name);
     let unknown = queues.iter().filter(|name| !is_known(name));
     Ok(unknown.cloned().collect())
 }

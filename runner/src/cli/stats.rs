@@ -121,12 +121,7 @@ fn at_start(store: &StoreStats) -> Vec<(&'static str, String)> {
 }
 
 fn running(runner: &RunnerStats) -> String {
-    let slots: usize = runner.workers.iter().map(|worker| worker.slots).sum();
-    let busy: usize = runner
-        .workers
-        .iter()
-        .map(|worker| worker.running.len())
-        .sum();
+    let (busy, slots) = runner.busy_of_slots();
     let ended: u64 = runner.workers.iter().map(|worker| worker.ended).sum();
     let mut shown = format!(
         "pid {}, {} workers, {busy} of {slots} slots busy, {ended} attempts ended, {} plugins",

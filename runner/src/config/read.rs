@@ -99,7 +99,7 @@ pub(super) fn variable(
         Some(value) if value.is_empty() => Err(ConfigError::Refused {
             refusals: vec![Refusal {
                 place: format!("environment variable {name}"),
-                why: "is set but empty: unset it, or give it a path".into(),
+                why: "is set but empty: unset it, or give it a value".into(),
             }],
         }),
         value => Ok(value.map(PathBuf::from)),

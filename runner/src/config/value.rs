@@ -231,15 +231,7 @@ fn is_url(text: &str) -> bool {
 
 /// Whether a text can name a kind or a queue.
 pub(super) fn is_name(text: &str) -> bool {
-    let fits = (1..=sandhog_model::limits::NAME_BYTES).contains(&text.len());
-    let first = text
-        .bytes()
-        .next()
-        .is_some_and(|b| b.is_ascii_alphanumeric());
-    fits && first
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._:-".contains(&b))
+    sandhog_model::is_name(text)
 }
 
 /// Read a duration such as `30s`, `1m 30s` or `200ms`.

@@ -193,6 +193,7 @@ pub(crate) fn queue(row: &QueueRow, reason: Option<&str>) -> Value {
         "max_depth": row.max_depth,
         "limits": limits(&row.limits),
         "set": limits(&row.set),
+        "oldest_due": row.oldest_due.map(rfc3339),
     })
 }
 
@@ -266,6 +267,7 @@ pub(crate) fn no_queue(queue: &str) -> Value {
         weight: 1,
         max_depth: None,
         hold: None,
+        oldest_due: None,
         kinds: Vec::new(),
     };
     self::queue(&row, None)

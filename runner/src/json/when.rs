@@ -43,6 +43,21 @@ fn split_offset(text: &str) -> Option<(&str, i64)> {
     Some((local, sign * seconds))
 }
 
+/// The units of a time span, as [`span`] reads them.
+const UNITS: [&str; 40] = [
+    "nanos", "nsec", "ns", "usec", "us", "\u{b5}s", "millis", "msec", "ms", "seconds", "second",
+    "secs", "sec", "s", "minutes", "minute", "min", "mins", "m", "hours", "hour", "hr", "hrs", "h",
+    "days", "day", "d", "weeks", "week", "wk", "wks", "w", "months", "month", "M", "years", "year",
+    "yr", "yrs", "y",
+];
+
+/// The texts that are time spans, as a regular expression.
+pub(crate) fn span_pattern() -> String {
+    let units = UNITS.join("|");
+    let one = format!("[0-9]+(\\.[0-9]+)? *({units})");
+    format!("(0|{one}( *{one})*)")
+}
+
 /// Read a time span such as `5m` or `1h 30m`.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     humantime::parse_duration(text)

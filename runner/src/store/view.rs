@@ -210,6 +210,10 @@ pub struct QueueRow {
     /// What keeps its due jobs from being begun, or those of one of its groups.
     #[serde(default)]
     pub hold: Option<Hold>,
+    /// When the due job became due that has waited longest; `None` when none is due, and of a queue with more
+    /// groups than are looked at.
+    #[serde(default)]
+    pub oldest_due: Option<UnixMs>,
     /// Kinds of its due jobs, some of many.
     #[serde(default)]
     pub kinds: Vec<String>,

@@ -1,6 +1,6 @@
 //! The forms of what stands in an address. The checks and the OpenAPI document both come from here.
 
-use sandhog_model::{ID_SHAPE, JobId, NotAnId};
+use sandhog_model::{ID_PATTERN, ID_SHAPE, JobId, NAME_PATTERN, NotAnId};
 use serde_json::{Value, json};
 
 use crate::{json::when, store::LetterName};
@@ -44,7 +44,7 @@ impl Form {
                     "{shown:?} is no job id and no place such as @7168: `/api/v1/dead` lists them"
                 )
             }),
-            Self::Name => is(is_name(value), "name"),
+            Self::Name => is(sandhog_model::is_name(value), "name"),
             Self::Text(max) if value.is_empty() || value.len() > max => {
                 Err(format!("has {} bytes: allowed are 1 to {max}", value.len()))
             }
@@ -67,13 +67,9 @@ impl Form {
     /// As a JSON schema.
     pub(super) fn schema(self) -> Value {
         match self {
-            Self::Id(_) => json!({ "type": "string", "pattern": "^[0-7][0-9A-HJKMNP-TV-Z]{25}$" }),
-            Self::Letter => {
-                json!({ "type": "string", "pattern": "^([0-7][0-9A-HJKMNP-TV-Z]{25}|@[0-9]{1,18})$" })
-            }
-            Self::Name => {
-                json!({ "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$" })
-            }
+            Self::Id(_) => pattern(ID_PATTERN),
+            Self::Letter => pattern(&format!("({ID_PATTERN}|@[0-9]{{1,20}})")),
+            Self::Name => pattern(NAME_PATTERN),
             Self::Text(max) => json!({ "type": "string", "minLength": 1, "maxLength": max }),
             Self::Count { min, max } => {
                 json!({ "type": "integer", "minimum": min, "maximum": max })
@@ -85,14 +81,9 @@ impl Form {
     }
 }
 
-/// Whether a text can name a kind, a queue or a plugin.
-fn is_name(text: &str) -> bool {
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"._:-".contains(&b);
-    let first = text
-        .bytes()
-        .next()
-        .is_some_and(|b| b.is_ascii_alphanumeric());
-    first && text.len() <= sandhog_model::limits::NAME_BYTES && text.bytes().all(fits)
+/// A text that a regular expression fits from its beginning to its end.
+pub(super) fn pattern(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("^{pattern}$") })
 }
 
 /// A parameter.

@@ -238,16 +238,27 @@ fn check_controls(field: &str, text: &str) -> Result<(), String> {
     }
 }
 
-/// Whether a text is a name of a kind or queue.
-pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
+/// The texts that name a kind or queue, as a regular expression.
+pub const NAME_PATTERN: &str = "[A-Za-z0-9][A-Za-z0-9._:-]{0,127}";
+
+/// Whether a text names a kind or queue.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
     let is_first = |byte: &u8| byte.is_ascii_alphanumeric();
     let is_next = |byte: u8| is_first(&byte) || matches!(byte, b'.' | b'_' | b':' | b'-');
+    text.len() <= NAME_BYTES
+        && text.as_bytes().first().is_some_and(is_first)
+        && text.bytes().all(is_next)
+}
+
+/// What is wrong with a text that is to be a name of a kind or queue.
+pub(crate) fn check_name(field: &str, name: &str) -> Result<(), String> {
     let allowed = "use 1 to 128 of A-Z, a-z, 0-9 and . _ : -, the first one a letter or digit";
     if name.is_empty() {
         return Err(format!("{field} is empty: {allowed}"));
     }
     check_length(field, name.len(), NAME_BYTES)?;
-    if name.as_bytes().first().is_some_and(is_first) && name.bytes().all(is_next) {
+    if is_name(name) {
         return Ok(());
     }
     Err(format!("{field} {name:?} is no name: {allowed}"))

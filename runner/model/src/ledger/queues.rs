@@ -71,6 +71,14 @@ impl Ledger {
         self.index.queues.hold_of(at, now, &self.names)
     }
 
+    /// When the job of a queue became due that has waited longest of those that can be claimed; `None`
+    /// when there is none, or when they are of more groups than are looked at.
+    #[must_use]
+    pub fn oldest_due(&self, queue: &str) -> Option<UnixMs> {
+        let at = self.names.number(queue)?;
+        self.index.queues.oldest_due(at)
+    }
+
     /// The kinds of a queue's jobs that can be claimed.
     pub fn kinds_of(&self, queue: &str) -> impl Iterator<Item = &Arc<str>> + '_ {
         let at = self.names.number(queue).into_iter();

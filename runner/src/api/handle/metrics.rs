@@ -59,12 +59,7 @@ fn store(glance: &Glance, stats: &Stats) {
 
 fn runner(glance: &Glance, stats: &Stats) {
     let Some(runner) = &stats.runner else { return };
-    let running: usize = runner
-        .workers
-        .iter()
-        .map(|worker| worker.running.len())
-        .sum();
-    let slots: usize = runner.workers.iter().map(|worker| worker.slots).sum();
+    let (running, slots) = runner.busy_of_slots();
     for (gauge, number) in [
         (&glance.running, running as u64),
         (&glance.slots, slots as u64),

@@ -3,7 +3,7 @@
 use sandhog_model::{Ahead, Hold, QueueMode, Rival, State};
 
 use crate::{
-    api::{ApiError, Ctx},
+    api::{ApiError, Ctx, busy_of_slots},
     engine::Mode,
     store::{JobRow, QueueRow},
 };
@@ -114,8 +114,7 @@ fn rivals(ctx: &Ctx, ahead: &Ahead) -> Option<String> {
 /// The sentence that says that no worker has a place, if so.
 fn busy(ctx: &Ctx) -> Option<String> {
     let workers = ctx.running.as_ref()?.workers();
-    let slots: usize = workers.iter().map(|worker| worker.slots).sum();
-    let running: usize = workers.iter().map(|worker| worker.running.len()).sum();
+    let (running, slots) = busy_of_slots(&workers);
     (running >= slots).then(|| format!("all {slots} places of the workers are taken"))
 }
 

@@ -131,12 +131,7 @@ fn jobs(seen: &Seen) -> Line<'static> {
 fn work(screen: &Screen, seen: &Seen) -> Line<'static> {
     let mut parts = Vec::new();
     if let Some(runner) = &seen.stats.runner {
-        let slots: usize = runner.workers.iter().map(|worker| worker.slots).sum();
-        let busy: usize = runner
-            .workers
-            .iter()
-            .map(|worker| worker.running.len())
-            .sum();
+        let (busy, slots) = runner.busy_of_slots();
         parts.push(format!("{busy}/{slots} slots"));
         let memory = &runner.memory;
         let (held, budget) = (text::size(memory.held), text::size(memory.budget));

@@ -41,6 +41,7 @@ const QUEUES: &[Column] = &[
     right("IN/S", 8, 70),
     right("BEGUN/S", 8, 70),
     right("LATENCY", 8, 50),
+    right("OLDEST", 8, 100),
     free("WAITS FOR", 120),
 ];
 const RUNNING: &[Column] = &[
@@ -81,7 +82,7 @@ pub(super) const fn columns(tab: Tab) -> &'static [Column] {
 
 pub(super) fn of(tab: Tab, seen: &Seen, rates: &Rates, now: UnixMs) -> Vec<Row> {
     match tab {
-        Tab::Queues => queues(seen, rates),
+        Tab::Queues => queues(seen, rates, now),
         Tab::Running => running(seen, now),
         Tab::Workers => workers(seen),
         Tab::Failures => failures(seen, now),
@@ -89,7 +90,7 @@ pub(super) fn of(tab: Tab, seen: &Seen, rates: &Rates, now: UnixMs) -> Vec<Row> 
 }
 
 /// Those with the most work first, so that what matters is in sight when there are many.
-fn queues(seen: &Seen, rates: &Rates) -> Vec<Row> {
+fn queues(seen: &Seen, rates: &Rates, now: UnixMs) -> Vec<Row> {
     let mut views: Vec<_> = seen.queues.iter().collect();
     let work = |row: &QueueRow| running_and_waiting(row).iter().sum::<u64>();
     views.sort_by(|one, other| {
@@ -117,6 +118,9 @@ fn queues(seen: &Seen, rates: &Rates) -> Vec<Row> {
                 rate(rates.map(|rates| rates.enqueued)),
                 rate(rates.map(|rates| rates.begun)),
                 latency.map_or_else(|| "-".to_owned(), |latency| span(millis(latency))),
+                view.row
+                    .oldest_due
+                    .map_or_else(|| "-".to_owned(), |due| span(now.since(due))),
                 cell(view.reason.as_deref().unwrap_or_default()),
             ],
             is_bad: view.reason.is_some(),

@@ -70,6 +70,7 @@ fn queue(name: &str, mode: QueueMode, due: u64, reason: Option<&str>) -> QueueVi
             weight: 1,
             max_depth: None,
             hold: None,
+            oldest_due: (due > 3).then(|| UnixMs(NOW.0 - due * 1_000)),
             kinds: Vec::new(),
         },
         reason: reason.map(str::to_owned),

@@ -235,3 +235,35 @@ fn a_rate_tells_when_the_next_may_begin_and_rules_may_change_meanwhile() {
     let row = queue(&*store, "default");
     assert!(row.limits == row.set && row.set.rate.is_some());
 }
+
+#[test]
+fn the_job_that_waits_longest_is_known_whatever_its_group_and_priority() {
+    let (stage, _) = Stage::sim();
+    let store = stage.open();
+    let put = |group: Option<&str>, priority: i16, due: u64| {
+        let mut new = job(store.mint(), "k");
+        new.queue = "q".to_owned();
+        new.terms.group = group.map(str::to_owned);
+        (new.priority, new.due) = (priority, UnixMs(due));
+        enqueue_job(&*store, new).expect("enqueued")
+    };
+    let _ = put(None, 0, START + 5_000);
+    assert_eq!(queue(&*store, "q").oldest_due, None, "none is due");
+    let _ = put(Some("a"), 9, START - 100);
+    let _ = put(None, 0, START - 200);
+    let oldest = put(Some("b"), -5, START - 900);
+    assert_eq!(
+        queue(&*store, "q").oldest_due,
+        Some(UnixMs(START - 900)),
+        "of the lowest priority, and in another group"
+    );
+    wait(store.amend(vec![sandhog_model::Amend::Remove {
+        id: oldest,
+        force: true,
+    }]))
+    .expect("removed")
+    .pop()
+    .expect("an answer")
+    .expect("done");
+    assert_eq!(queue(&*store, "q").oldest_due, Some(UnixMs(START - 200)));
+}

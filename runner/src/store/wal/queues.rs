@@ -89,6 +89,7 @@ impl Actor {
                 weight: rule.weight,
                 max_depth: rule.max_depth,
                 hold: ledger.hold_of(&queue, now),
+                oldest_due: ledger.oldest_due(&queue),
                 kinds: ledger
                     .kinds_of(&queue)
                     .take(KINDS)

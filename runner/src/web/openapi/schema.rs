@@ -74,11 +74,9 @@ pub(super) fn id(says: &str) -> Value {
 
 /// A span such as `1m 30s`.
 pub(super) fn span(says: &str) -> Value {
-    json!({
-        "type": "string",
-        "pattern": "^[1-9][0-9]{0,5}(ms|s|m|h|days)$",
-        "description": says,
-    })
+    let mut schema = super::super::form::pattern(&crate::json::when::span_pattern());
+    schema["description"] = says.into();
+    schema
 }
 
 pub(super) fn list(of: Value) -> Value {

@@ -2,8 +2,13 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
+use regex_automata::dfa::regex::Regex;
+
 use super::*;
-use crate::web::{call::query, token::Role};
+use crate::{
+    json::when,
+    web::{call::query, form::Form, token::Role},
+};
 
 /// `SANDHOG_WRITE_DOCS=1` writes it anew.
 #[test]
@@ -104,4 +109,91 @@ fn the_commands_of_the_guide_are_what_the_document_says() {
         );
     }
     assert!(bodies > 10, "{bodies} bodies");
+}
+
+fn pattern(schema: &Value) -> Regex {
+    let pattern = schema["pattern"].as_str().expect("a pattern");
+    Regex::new(pattern).expect(pattern)
+}
+
+/// A pattern that is narrower than what is taken keeps programs from what they may say; a wider one lets them say
+/// what is refused.
+#[test]
+fn patterns_take_what_the_runner_takes() {
+    let id = "01JDVYT8G0QYV5XMP1Z3M4N5P6";
+    let (long, longer) = ("n".repeat(128), "n".repeat(129));
+    let (low, eight) = (id.to_lowercase(), id.replacen('0', "8", 1));
+    let (none, short) = (id.replacen('J', "I", 1), &id[1..]);
+    let ids = [
+        id,
+        &low,
+        "7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
+        &eight,
+        &none,
+        short,
+        "",
+        "@1",
+    ];
+    let letters = ["@0", "@18446744073709551615", "@", "@-1", "@+1", "@1x", "1"];
+    let names = [
+        "a",
+        "9",
+        "A.b_c:d-e",
+        &long,
+        &longer,
+        "",
+        ".a",
+        "a b",
+        "\u{e9}",
+        "a/b",
+        "a\n",
+    ];
+    for (form, texts) in [
+        (Form::Id("job"), &ids[..]),
+        (Form::Letter, &[&ids[..7], &letters[..]].concat()),
+        (Form::Name, &names),
+    ] {
+        let pattern = pattern(&form.schema());
+        for text in texts {
+            let is_taken = form.check(text).is_ok();
+            assert_eq!(pattern.is_match(text), is_taken, "{form:?} {text:?}");
+        }
+    }
+}
+
+#[test]
+fn the_pattern_of_spans_takes_what_is_a_span() {
+    let spans = [
+        "0",
+        "0s",
+        "1s",
+        "90m",
+        "1h 30m",
+        "1h30m",
+        "4.2s",
+        "1 day",
+        "2days",
+        "1wk",
+        "3M",
+        "1yr",
+        "5\u{b5}s",
+        "10ns",
+        "1234567890s",
+        "",
+        "s",
+        "1",
+        "1x",
+        "1S",
+        "-1s",
+        "1s,",
+        "h1",
+        "1.s",
+        ".5s",
+        "1h 30",
+    ];
+    let of_spans = pattern(&schema::span(""));
+    for text in spans {
+        let is_taken = when::span(text).is_ok();
+        assert_eq!(of_spans.is_match(text), is_taken, "{text:?}");
+    }
 }

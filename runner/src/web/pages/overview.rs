@@ -103,12 +103,7 @@ fn states(call: &Call, stats: &Stats) -> Markup {
 }
 
 fn of_runner(call: &Call, runner: &RunnerStats) -> Markup {
-    let slots: usize = runner.workers.iter().map(|worker| worker.slots).sum();
-    let busy: usize = runner
-        .workers
-        .iter()
-        .map(|worker| worker.running.len())
-        .sum();
+    let (busy, slots) = runner.busy_of_slots();
     let ended: u64 = runner.workers.iter().map(|worker| worker.ended).sum();
     html! {
         h2 { "Runner" }

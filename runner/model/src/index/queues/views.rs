@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use core::cmp::Reverse;
 
 use super::{NameId, Names, Queue, QueueLimits, QueueRules, Queues, Steering, Told};
-use crate::index::ByInstant;
+use crate::{hold::Hold, index::ByInstant, time::UnixMs};
 
 /// A lane by the names of its queue, kind and group, and its priority.
 type NamedLane<'a> = (&'a str, &'a str, Reverse<i16>, Option<&'a str>);
@@ -21,6 +21,14 @@ impl Queues {
     /// The limits that count for a queue now.
     pub(crate) fn limits(&self, name: &str) -> QueueLimits {
         self.terms(name).limits
+    }
+
+    /// When the first job of a queue's lanes became due, when they are not too many to look at.
+    pub(crate) fn oldest_due(&self, at: NameId) -> Option<UnixMs> {
+        let mut lanes = self.queues.get(&at)?.lanes();
+        let seen = lanes.by_ref().take(Hold::LOOK);
+        let oldest = seen.filter_map(|(_, jobs)| jobs.first()).min();
+        oldest.filter(|_| lanes.next().is_none())
     }
 
     /// Every lane, in an order that does not depend on how names are numbered.

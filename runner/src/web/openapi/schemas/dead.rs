@@ -89,7 +89,7 @@ fn many() -> Value {
             (
                 "token",
                 or_null(json!({
-                    "type": "string", "pattern": "^[0-9]{1,18}$",
+                    "type": "string", "pattern": "^[0-9]{1,20}$",
                     "description": "Only as long as it is the letter of that very death, as its row says.",
                 })),
             ),

@@ -51,6 +51,12 @@ fn queue() -> Value {
         ("max_depth", or_null(count("Jobs that may wait in it."))),
         ("limits", limits("The limits that count.")),
         ("set", limits("Those of them that people set.")),
+        (
+            "oldest_due",
+            or_null(instant(
+                "When the due job became due that has waited longest; null when none is due, or when they are of more groups than are looked at.",
+            )),
+        ),
     ])
 }
 
