@@ -140,6 +140,16 @@ test("letters are chosen, asked about, left, brought back and deleted", async ()
   await press("/dead", "ask-delete-shown");
   await press("/dead", "delete");
   assert.equal(await runner.count(), before - 2);
+  for (const act of ["retry", "delete"]) {
+    const last = act === "retry" ? [await bury(), await bury()] : [];
+    await page.goto("/dead?queue=buttons&limit=1");
+    await press("/dead", `ask-${act}-all`);
+    assert.match(await page.textContent("main"), /All 2 letters that match/);
+    await press("/dead", `${act}-all`);
+    assert.match(await page.textContent("main"), /2 of 2 letters/);
+    for (const id of last) await until("another death", async () => (await runner.job(id)).attempts?.length === 2);
+  }
+  assert.equal(await runner.count(), before - 2);
   const single = await bury();
   await page.goto(`/dead/${single}`);
   await press("/dead", "retry");
@@ -201,6 +211,9 @@ test("a plugin is held back, released, rolled back and another version served", 
     ["release", "ok", file],
   ]) {
     await page.goto("/plugins/misbehave");
+    await press("/plugins/misbehave", "check");
+    assert.match(await page.textContent("main"), /Verdict: it can run/);
+    await page.goto("/plugins/misbehave");
     await press("/plugins/misbehave", act);
     // A version that comes back is taken in first.
     await until(`${act} to be done`, async () => {
@@ -228,7 +241,11 @@ test("settings are read again, and what waits for a start is told", async () => 
 
 test("what waits is run from its list, and a schedule shows its jobs and slots", async () => {
   const id = await later({ queue: "waits" });
-  await page.goto("/waiting?queue=waits");
+  const sooner = await later({ queue: "waits", in: "30m" });
+  await page.goto("/waiting?queue=waits&limit=1");
+  assert.deepEqual(await page.locator("tbody tr td:first-child").allTextContents(), [sooner]);
+  await page.getByRole("button", { name: "Later" }).click();
+  assert.deepEqual(await page.locator("tbody tr td:first-child").allTextContents(), [id]);
   await press(`/jobs/${id}`, "retry");
   await runner.reaches(id, "completed");
   await page.goto("/crons/nightly");

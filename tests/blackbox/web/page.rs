@@ -74,6 +74,7 @@ fn every_example_of_the_page_does_what_it_says() {
         .unwrap()
         .replace("\\\n", "");
     let mut variables = BTreeMap::from([("ID", home.enqueue(&["echo", "x", "--in", "1s"]))]);
+    variables.insert("PLUGIN", "misbehave".to_owned());
     let mut run = 0;
     for line in text.lines().filter(|line| line.starts_with("curl ")) {
         if line.contains("/dead/$ID/") {
