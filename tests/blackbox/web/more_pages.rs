@@ -180,7 +180,11 @@ fn a_form_whose_wish_is_refused_shows_why() {
     for (path, act, says) in [
         (format!("/jobs/{done}"), "cancel", "it is completed"),
         (format!("/jobs/{done}"), "snooze", "it is completed"),
-        (format!("/jobs/{done}"), "requeue", "is not dead but completed"),
+        (
+            format!("/jobs/{done}"),
+            "requeue",
+            "is not dead but completed",
+        ),
         (format!("/jobs/{member}"), "retry", "which was called off"),
         (format!("/jobs/{nobody}"), "cancel", "no job"),
         (format!("/batches/{batch}"), "cancel", "has ended"),
