@@ -264,9 +264,12 @@ fn t18_a_runner_that_stands_still_ends_each_job_once() {
         "[runner]\nlease = \"1s\"\nworkers = 2\nslots = 4\n[queue.one]\nconcurrency = 1\n",
     );
     let runner = home.start();
+    // None is over before it is looked for, however slow the machine is.
+    let _ = home.run(&["queue", "pause", "one"]).exits(0);
     let ids: Vec<String> = (0..4)
-        .map(|_| home.enqueue(&["sleep", "x", "--header", "ms=700", "--queue", "one"]))
+        .map(|_| home.enqueue(&["sleep", "x", "--header", "ms=2000", "--queue", "one"]))
         .collect();
+    let _ = home.run(&["queue", "resume", "one"]).exits(0);
     for id in &ids[..3] {
         let _ = home.job_in(id, "running");
         runner.signal("STOP");
