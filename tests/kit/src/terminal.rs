@@ -155,6 +155,8 @@ impl Terminal {
     /// When `stty` fails.
     #[track_caller]
     pub fn resize(&self, columns: u16, rows: u16) {
+        // What the program draws at the new size waits for it.
+        let mut screen = self.screen.lock().expect("nobody panics with it");
         let done = Command::new("stty")
             .args([
                 "-F",
@@ -165,9 +167,9 @@ impl Terminal {
                 &rows.to_string(),
             ])
             .status();
-        assert!(done.expect("stty can be run").success());
-        let mut screen = self.screen.lock().expect("nobody panics with it");
         screen.screen_mut().set_size(size(rows), size(columns));
+        drop(screen);
+        assert!(done.expect("stty can be run").success());
     }
 
     /// Waits until the program ended, and gives what was written from there on: its code, and the line's state.
