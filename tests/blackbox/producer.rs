@@ -67,6 +67,24 @@ fn a_runner_killed_between_request_and_answer_has_one_job() {
 }
 
 #[test]
+fn a_runner_is_where_it_says_and_not_where_the_one_before_was() {
+    let home = Home::new(SANDHOG).over_http();
+    let first = home.start();
+    let before = first.http();
+    first.kill9();
+    // So that the next is somewhere else.
+    let taken = std::net::TcpListener::bind(before).unwrap();
+    let next = home.start();
+    assert_ne!(next.http(), before);
+    assert!(
+        !next.said().contains(&before.to_string()),
+        "{}",
+        next.said()
+    );
+    drop(taken);
+}
+
+#[test]
 fn no_kill_makes_a_job_of_a_busy_producer_twice_or_loses_it() {
     const PRODUCERS: usize = 8;
     const JOBS: usize = 25;

@@ -19,6 +19,8 @@ const START: Duration = Duration::from_secs(60);
 pub struct Runner {
     child: Child,
     log: PathBuf,
+    /// Where its own words begin in the log: what earlier runners of the same folder said is before.
+    own: u64,
     /// From its start until it answered.
     pub ready_after: Duration,
 }
@@ -45,12 +47,15 @@ impl Runner {
     pub fn by(home: &Home, mut command: Command) -> Self {
         let log = home.folder().join("runner.log");
         let file = OpenOptions::new().create(true).append(true).open(&log);
-        command.stderr(file.expect("the runner's log can be opened"));
+        let file = file.expect("the runner's log can be opened");
+        let own = file.metadata().expect("an open file has a length").len();
+        command.stderr(file);
         let start = Instant::now();
         let child = command.spawn().expect("the program starts");
         let mut runner = Self {
             child,
             log,
+            own,
             ready_after: Duration::ZERO,
         };
         wait::until("the runner to answer", START, || {
@@ -69,11 +74,12 @@ impl Runner {
         self.child.id()
     }
 
-    /// What it said on stderr, earlier runners of the same folders included.
+    /// What it said on stderr; nothing of earlier runners of the same folder.
     #[must_use]
     pub fn said(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let own = usize::try_from(self.own).unwrap_or(usize::MAX);
+        String::from_utf8_lossy(bytes.get(own..).unwrap_or_default()).into_owned()
     }
 
     /// Where it is reached over HTTP, as the line says with which it was ready.

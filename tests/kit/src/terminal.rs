@@ -155,17 +155,12 @@ impl Terminal {
     /// When `stty` fails.
     #[track_caller]
     pub fn resize(&self, columns: u16, rows: u16) {
+        let tty = self.told("tty");
         // What the program draws at the new size waits for it.
         let mut screen = self.screen.lock().expect("nobody panics with it");
         let done = Command::new("stty")
-            .args([
-                "-F",
-                &self.told("tty"),
-                "cols",
-                &columns.to_string(),
-                "rows",
-                &rows.to_string(),
-            ])
+            .args(["-F", &tty])
+            .args(["cols", &columns.to_string(), "rows", &rows.to_string()])
             .status();
         screen.screen_mut().set_size(size(rows), size(columns));
         drop(screen);
