@@ -10,9 +10,8 @@ use tokio::time::Instant;
 
 use crate::{
     answer::{self, Answered},
-    code::Code,
     connection::{Connections, Request},
-    error::{Error, Problem},
+    error::Error,
     job::{self, Enqueued, Job, State, Waited},
     new_job::{NewJob, span},
     options::Options,
@@ -20,9 +19,6 @@ use crate::{
     token::Token,
 };
 
-/// Most jobs and bytes in one request; the runner takes a few more bytes.
-const JOBS: usize = 500;
-const BULK_BYTES: usize = 4 << 20;
 /// How long one request waits for a job's end: shorter than the patience of most proxies.
 const WAIT: Duration = Duration::from_secs(25);
 
@@ -39,7 +35,7 @@ struct Inner {
 
 /// Whether a request may be sent again when it is not known whether it was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Twice {
+pub(crate) enum Twice {
     /// Doing it twice is the same as doing it once.
     Fine,
     Never,
@@ -100,92 +96,6 @@ impl Client {
         // The key is made here, once for all tries.
         let request = self.post("/api/v1/jobs", job.line()?);
         self.json(request, Twice::Fine).await
-    }
-
-    /// Enqueue many jobs, as many requests as it takes. Each is answered for itself, in their order; those that a
-    /// full queue or a runner that stops refuses are tried again as a request is.
-    pub async fn enqueue_many(&self, jobs: &[NewJob]) -> Vec<Result<Enqueued, Error>> {
-        let lines: Vec<Result<String, Error>> = jobs.iter().map(NewJob::line).collect();
-        let mut answers: Vec<Option<Result<Enqueued, Error>>> = lines
-            .iter()
-            .map(|line| line.as_ref().err().map(|why| Err(why.clone())))
-            .collect();
-        let mut left: Vec<(usize, &str)> = lines
-            .iter()
-            .enumerate()
-            .filter_map(|(place, line)| Some((place, line.as_ref().ok()?.as_str())))
-            .collect();
-        let mut patience = self.patience();
-        while !left.is_empty() {
-            let mut again = Vec::new();
-            let mut under_way = parts(&left);
-            while let Some(part) = under_way.pop() {
-                let told = self.enqueue_part(part).await;
-                if part.len() > 1 && told.as_ref().is_err_and(is_about_some) {
-                    // Which ones it is about is found by halves: the others go in.
-                    let (first, second) = part.split_at(part.len() / 2);
-                    under_way.extend([first, second]);
-                    continue;
-                }
-                let told = told.unwrap_or_else(|why| vec![Err(why); part.len()]);
-                for ((place, line), told) in part.iter().zip(told) {
-                    if matches!(&told, Err(Error::Refused(problem)) if problem.of_many_passes()) {
-                        again.push((*place, *line));
-                    }
-                    answers[*place] = Some(told);
-                }
-            }
-            if again.is_empty() || !patience.wait(None).await {
-                break;
-            }
-            left = again;
-        }
-        let missing = || Err(Error::Unusable("the job was not sent".into()));
-        answers
-            .into_iter()
-            .map(|answer| answer.unwrap_or_else(missing))
-            .collect()
-    }
-
-    /// One request's worth of jobs.
-    async fn enqueue_part(
-        &self,
-        part: &[(usize, &str)],
-    ) -> Result<Vec<Result<Enqueued, Error>>, Error> {
-        #[derive(Deserialize)]
-        struct Answer {
-            jobs: Vec<One>,
-        }
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum One {
-            Refused { error: Refused },
-            Enqueued(Enqueued),
-        }
-        #[derive(Deserialize)]
-        struct Refused {
-            code: String,
-            detail: String,
-        }
-        let lines: Vec<&str> = part.iter().map(|(_, line)| *line).collect();
-        let body = format!("{{\"jobs\":[{}]}}", lines.join(","));
-        let request = self.post("/api/v1/jobs/bulk", body);
-        let jobs = self.json::<Answer>(request, Twice::Fine).await?.jobs;
-        if jobs.len() != part.len() {
-            let why = format!("{} answers to {} jobs", jobs.len(), part.len());
-            return Err(self.not_a_runner(200, why));
-        }
-        let told = jobs.into_iter().map(|one| match one {
-            One::Enqueued(enqueued) => Ok(enqueued),
-            One::Refused { error } => Err(Error::Refused(Problem {
-                code: Code::of(&error.code),
-                status: 0,
-                title: String::new(),
-                detail: error.detail,
-                retry_after: None,
-            })),
-        });
-        Ok(told.collect())
     }
 
     /// A job as it is now.
@@ -251,7 +161,7 @@ impl Client {
         Ok(changed.state)
     }
 
-    fn read(&self, path: &str) -> Request {
+    pub(crate) fn read(&self, path: &str) -> Request {
         Request {
             method: Method::GET,
             path: path.to_owned(),
@@ -260,7 +170,7 @@ impl Client {
         }
     }
 
-    fn post(&self, path: &str, body: String) -> Request {
+    pub(crate) fn post(&self, path: &str, body: String) -> Request {
         Request {
             method: Method::POST,
             body: Some(Bytes::from(body)),
@@ -268,17 +178,21 @@ impl Client {
         }
     }
 
-    fn patience(&self) -> Patience {
+    pub(crate) fn patience(&self) -> Patience {
         Patience::new(&self.inner.options, self.inner.options.retry_for)
     }
 
-    async fn json<T: DeserializeOwned>(&self, request: Request, twice: Twice) -> Result<T, Error> {
+    pub(crate) async fn json<T: DeserializeOwned>(
+        &self,
+        request: Request,
+        twice: Twice,
+    ) -> Result<T, Error> {
         let answered = self.ask(&request, twice).await?;
         let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
         self.parse(&answered, read)
     }
 
-    fn parse<T>(
+    pub(crate) fn parse<T>(
         &self,
         answered: &Answered,
         read: impl Fn(&str) -> Result<T, String>,
@@ -286,7 +200,7 @@ impl Client {
         read(&answered.text).map_err(|why| self.not_a_runner(answered.status, why))
     }
 
-    fn not_a_runner(&self, status: u16, why: String) -> Error {
+    pub(crate) fn not_a_runner(&self, status: u16, why: String) -> Error {
         Error::NotARunner {
             address: self.inner.connections.address.to_string(),
             status,
@@ -294,12 +208,12 @@ impl Client {
         }
     }
 
-    async fn ask(&self, request: &Request, twice: Twice) -> Result<Answered, Error> {
+    pub(crate) async fn ask(&self, request: &Request, twice: Twice) -> Result<Answered, Error> {
         self.persist(request, twice, self.patience()).await
     }
 
     /// Send a request until it is answered for good, or patience is at its end.
-    async fn persist(
+    pub(crate) async fn persist(
         &self,
         request: &Request,
         twice: Twice,
@@ -344,56 +258,21 @@ impl Client {
     }
 }
 
-/// Whether a refusal of many jobs is about some of them, or about their number, and nothing was done.
-fn is_about_some(error: &Error) -> bool {
-    matches!(
-        error.code(),
-        Some(Code::Invalid | Code::BadRequest | Code::TooLarge)
-    )
-}
-
 /// The path of a job. What is no id is not sent: it might lead elsewhere.
-fn path(id: &str, rest: &str) -> Result<String, Error> {
-    if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+pub(crate) fn path(id: &str, rest: &str) -> Result<String, Error> {
+    if !is_id(id) {
         return Err(Error::Unusable(format!("{id:?} is no id of a job")));
     }
     Ok(format!("/api/v1/jobs/{id}{rest}"))
 }
 
-/// Jobs by requests: as many each as one takes.
-fn parts<'a, 'b>(jobs: &'a [(usize, &'b str)]) -> Vec<&'a [(usize, &'b str)]> {
-    let (mut parts, mut begin, mut bytes) = (Vec::new(), 0, 0);
-    for (place, (_, line)) in jobs.iter().enumerate() {
-        if place > begin && (place - begin == JOBS || bytes + line.len() > BULK_BYTES) {
-            parts.push(&jobs[begin..place]);
-            (begin, bytes) = (place, 0);
-        }
-        bytes += line.len() + 1;
-    }
-    parts.push(&jobs[begin..]);
-    parts
+pub(crate) fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn jobs_go_out_in_requests_that_the_runner_takes() {
-        let short: Vec<(usize, &str)> = (0..1001).map(|place| (place, "{}")).collect();
-        let sizes = |jobs| {
-            parts(jobs)
-                .iter()
-                .map(|part| part.len())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(sizes(&short), [500, 500, 1]);
-        let long = "x".repeat(BULK_BYTES / 2);
-        let long: Vec<(usize, &str)> = (0..3).map(|place| (place, long.as_str())).collect();
-        assert_eq!(sizes(&long), [1, 1, 1]);
-        let huge = "x".repeat(BULK_BYTES + 1);
-        assert_eq!(sizes(&[(0, huge.as_str()), (1, "{}")]), [1, 1]);
-    }
 
     #[test]
     fn what_is_no_id_is_not_sent() {

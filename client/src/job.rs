@@ -98,6 +98,13 @@ pub struct JobRow {
     pub max_attempts: u32,
     /// When it is or was due, started or ended; RFC 3339 in UTC.
     pub at: String,
+    /// Its priority inside its queue: higher runs first.
+    #[serde(default)]
+    pub priority: i16,
+    /// The job whose handler enqueued it.
+    pub parent: Option<String>,
+    /// Why its latest attempt failed.
+    pub failure: Option<Failure>,
 }
 
 /// A job with its payload and what came of it.
@@ -166,7 +173,7 @@ pub enum Waited {
     /// It ended, well or not: look at its state.
     Ended(Box<Job>),
     /// The time was over first.
-    NotYet(Waiting),
+    NotYet(Box<Waiting>),
 }
 
 /// A job that has not ended.
@@ -345,12 +352,12 @@ pub(crate) fn read_waited(text: &str) -> Result<Waited, String> {
         return read(answer.job.get()).map(|job| Waited::Ended(Box::new(job)));
     }
     let job: JobRow = serde_json::from_str(answer.job.get()).map_err(|error| error.to_string())?;
-    Ok(Waited::NotYet(Waiting {
+    Ok(Waited::NotYet(Box::new(Waiting {
         state: job.state,
         job,
         progress: answer.progress,
         reason: answer.reason,
-    }))
+    })))
 }
 
 #[cfg(test)]

@@ -67,6 +67,11 @@
 //! }
 //! ```
 //!
+//! # Looking around
+//!
+//! [`Client::list`] walks over jobs by what they are, a page at a time, while others come and go; [`Client::logs`] gives
+//! what an attempt logged and printed.
+//!
 //! # What is sent again
 //!
 //! A request that got no answer, and one that was answered with 429, 502, 503 or 504, is sent again after a wait that
@@ -97,8 +102,12 @@ mod code;
 mod connection;
 mod error;
 mod job;
+mod list;
+mod logs;
+mod many;
 mod new_job;
 mod options;
+mod pages;
 mod patience;
 mod tls;
 mod token;
@@ -108,7 +117,10 @@ pub use client::Client;
 pub use code::Code;
 pub use error::{Error, Problem};
 pub use job::{Body, Enqueued, Failure, Job, JobRow, Progress, State, Waited, Waiting};
+pub use list::JobFilter;
+pub use logs::{LogLevel, LogLine, LogSource, Logs};
 pub use new_job::NewJob;
 pub use options::Options;
+pub use pages::Pages;
 pub use token::{Token, TokenError};
 pub use unique::{Unique, While};

@@ -206,7 +206,7 @@ pub(crate) fn span(time: Duration) -> String {
     format!("{}ms", time.as_nanos().div_ceil(1_000_000))
 }
 
-fn instant(at: SystemTime) -> String {
+pub(crate) fn instant(at: SystemTime) -> String {
     humantime::format_rfc3339_millis(at).to_string()
 }
 

@@ -1,6 +1,7 @@
 //! The client crate and a real runner: what it promises when the runner goes away at the worst moment.
 
 mod between;
+mod lists;
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -1,5 +1,6 @@
 //! The client before servers that fail in the usual ways.
 
+mod list;
 mod server;
 mod tls;
 
@@ -225,6 +226,30 @@ async fn of_many_jobs_those_that_pass_are_told_again() {
     assert_eq!(seen[0].keys(), seen[1].keys());
     assert_eq!(seen[2].keys(), seen[0].keys()[1..2]);
     assert!(client(&server).enqueue_many(&[]).await.is_empty());
+}
+
+#[tokio::test]
+async fn many_jobs_go_in_as_they_stand() {
+    let taken = |count: usize| {
+        let one = format!(r#"{{"id":"{ID}","existing":false}}"#);
+        json(
+            200,
+            &format!(r#"{{"jobs":[{}]}}"#, vec![one; count].join(",")),
+        )
+    };
+    let wrong = || problem(422, "invalid", "");
+    let server = Server::start(&[wrong(), taken(250), taken(250), taken(2)]);
+    let jobs: Vec<NewJob> = (0..502)
+        .map(|number| NewJob::new("k", number).idempotency_key(number.to_string()))
+        .collect();
+    let answers = client(&server).enqueue_many(&jobs).await;
+    assert!(answers.iter().all(Result::is_ok));
+    let sent: Vec<String> = server.seen()[1..]
+        .iter()
+        .flat_map(|seen| seen.keys())
+        .collect();
+    let stood: Vec<String> = (0..502).map(|number| number.to_string()).collect();
+    assert_eq!(sent, stood);
 }
 
 #[tokio::test]
