@@ -116,8 +116,8 @@ impl Client {
                 &format!("/wait?timeout_ms={}", wait.as_millis()),
             )?);
             request.within += wait;
-            let patience = Patience::new(&self.inner.options, left);
-            let answered = self.persist(&request, Twice::Fine, patience).await?;
+            let answered = self.persist(&request, Twice::Fine, self.patience_for(left));
+            let answered = answered.await?;
             let waited = self.parse(&answered, job::read_waited)?;
             if matches!(waited, Waited::Ended(_)) || start.elapsed() >= limit {
                 return Ok(waited);
@@ -179,7 +179,11 @@ impl Client {
     }
 
     pub(crate) fn patience(&self) -> Patience {
-        Patience::new(&self.inner.options, self.inner.options.retry_for)
+        self.patience_for(self.inner.options.retry_for)
+    }
+
+    pub(crate) fn patience_for(&self, time: Duration) -> Patience {
+        Patience::new(&self.inner.options, time)
     }
 
     pub(crate) async fn json<T: DeserializeOwned>(
@@ -187,12 +191,15 @@ impl Client {
         request: Request,
         twice: Twice,
     ) -> Result<T, Error> {
-        let answered = self.ask(&request, twice).await?;
-        let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
-        self.parse(&answered, read)
+        self.parse_json(&self.ask(&request, twice).await?)
     }
 
-    pub(crate) fn parse<T>(
+    pub(crate) fn parse_json<T: DeserializeOwned>(&self, answered: &Answered) -> Result<T, Error> {
+        let read = |text: &str| serde_json::from_str(text).map_err(|error| error.to_string());
+        self.parse(answered, read)
+    }
+
+    fn parse<T>(
         &self,
         answered: &Answered,
         read: impl Fn(&str) -> Result<T, String>,
@@ -208,7 +215,7 @@ impl Client {
         }
     }
 
-    pub(crate) async fn ask(&self, request: &Request, twice: Twice) -> Result<Answered, Error> {
+    async fn ask(&self, request: &Request, twice: Twice) -> Result<Answered, Error> {
         self.persist(request, twice, self.patience()).await
     }
 

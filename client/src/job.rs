@@ -129,6 +129,8 @@ pub struct Job {
     pub at: String,
     /// Its words to find it by.
     pub tags: Vec<String>,
+    /// The batch it is in.
+    pub batch: Option<String>,
     /// Its payload.
     pub payload: Body,
     /// Its result, once completed.
@@ -278,6 +280,7 @@ struct Told<'a> {
     enqueued_at: String,
     at: String,
     tags: Vec<String>,
+    batch: Option<String>,
     content_type: String,
     #[serde(borrow)]
     payload: Option<&'a RawValue>,
@@ -331,6 +334,7 @@ pub(crate) fn read(text: &str) -> Result<Job, String> {
         enqueued_at: told.enqueued_at,
         at: told.at,
         tags: told.tags,
+        batch: told.batch,
         failure: told.failure,
         reason: told.reason.or(told.cancel.and_then(|cancel| cancel.reason)),
         progress: told.progress,

@@ -72,13 +72,18 @@
 //! [`Client::list`] walks over jobs by what they are, a page at a time, while others come and go; [`Client::logs`] gives
 //! what an attempt logged and printed.
 //!
+//! # Batches
+//!
+//! [`Client::open_batch`] opens a batch, [`Client::enqueue_into`] puts jobs in, and [`Client::seal_batch`] says that no
+//! more come; what [`NewBatch`] says follows then, and [`Client::wait_for_batch`] waits for the end of its jobs.
+//!
 //! # What is sent again
 //!
 //! A request that got no answer, and one that was answered with 429, 502, 503 or 504, is sent again after a wait that
 //! grows and is drawn by chance, as long as [`Options::retry_for`] lets; a `Retry-After` is obeyed. Every enqueue
 //! carries an idempotency key, one of its own unless [`NewJob::idempotency_key`] gave it one, so that it is one job
 //! however often it was sent. What is not the same when done twice ([`Client::cancel`], [`Client::retry`] and the
-//! like) is sent again only when nothing was done for certain; otherwise the error is [`Error::Gone`].
+//! like, [`Client::open_batch`]) is sent again only when nothing was done for certain; otherwise the error is [`Error::Gone`].
 //!
 //! A key is made for each call. To enqueue the same wish again after an error, or after a crash of your own program,
 //! without making two jobs, give it a key yourself: the number of the order, say.
@@ -97,6 +102,7 @@
 
 mod address;
 mod answer;
+mod batch;
 mod client;
 mod code;
 mod connection;
@@ -105,6 +111,7 @@ mod job;
 mod list;
 mod logs;
 mod many;
+mod new_batch;
 mod new_job;
 mod options;
 mod pages;
@@ -113,12 +120,14 @@ mod tls;
 mod token;
 mod unique;
 
+pub use batch::{Batch, BatchJobs, BatchStatus, BatchWaited, CalledOff, Follows};
 pub use client::Client;
 pub use code::Code;
 pub use error::{Error, Problem};
 pub use job::{Body, Enqueued, Failure, Job, JobRow, Progress, State, Waited, Waiting};
 pub use list::JobFilter;
 pub use logs::{LogLevel, LogLine, LogSource, Logs};
+pub use new_batch::NewBatch;
 pub use new_job::NewJob;
 pub use options::Options;
 pub use pages::Pages;

@@ -18,6 +18,14 @@ impl Client {
     /// Enqueue many jobs, as many requests as it takes. Each is answered for itself, in their order; those that a
     /// full queue or a runner that stops refuses are tried again as a request is.
     pub async fn enqueue_many(&self, jobs: &[NewJob]) -> Vec<Result<Enqueued, Error>> {
+        self.enqueue_all("/api/v1/jobs/bulk", jobs).await
+    }
+
+    pub(crate) async fn enqueue_all(
+        &self,
+        path: &str,
+        jobs: &[NewJob],
+    ) -> Vec<Result<Enqueued, Error>> {
         let lines: Vec<Result<String, Error>> = jobs.iter().map(NewJob::line).collect();
         let mut answers: Vec<Option<Result<Enqueued, Error>>> = lines
             .iter()
@@ -35,7 +43,7 @@ impl Client {
             let mut under_way = parts(&left);
             under_way.reverse();
             while let Some(part) = under_way.pop() {
-                let told = self.enqueue_part(part).await;
+                let told = self.enqueue_part(path, part).await;
                 if part.len() > 1 && told.as_ref().is_err_and(is_about_some) {
                     // Which ones it is about is found by halves: the others go in.
                     let (first, second) = part.split_at(part.len() / 2);
@@ -65,6 +73,7 @@ impl Client {
     /// One request's worth of jobs.
     async fn enqueue_part(
         &self,
+        path: &str,
         part: &[(usize, &str)],
     ) -> Result<Vec<Result<Enqueued, Error>>, Error> {
         #[derive(Deserialize)]
@@ -84,7 +93,7 @@ impl Client {
         }
         let lines: Vec<&str> = part.iter().map(|(_, line)| *line).collect();
         let body = format!("{{\"jobs\":[{}]}}", lines.join(","));
-        let request = self.post("/api/v1/jobs/bulk", body);
+        let request = self.post(path, body);
         let jobs = self.json::<Answer>(request, Twice::Fine).await?.jobs;
         if jobs.len() != part.len() {
             let why = format!("{} answers to {} jobs", jobs.len(), part.len());

@@ -20,14 +20,14 @@ use crate::{error::Error, unique::Unique};
 #[derive(Debug, Clone)]
 #[must_use = "a job is enqueued by `Client::enqueue`"]
 pub struct NewJob {
-    fields: Fields,
+    pub(crate) fields: Fields,
     /// The payload's error waits here for the enqueue, so that building never fails.
     wrong: Option<String>,
 }
 
 /// As the API has them.
 #[derive(Debug, Clone, Default, Serialize)]
-struct Fields {
+pub(crate) struct Fields {
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<Box<RawValue>>,
@@ -177,14 +177,15 @@ impl NewJob {
         self
     }
 
+    /// What is wrong with it, as far as it was not said yet.
+    pub(crate) fn wrong(&self) -> Result<(), Error> {
+        let said = |why| Error::Unusable(format!("job of kind {:?}: {why}", self.fields.kind));
+        self.wrong.as_ref().map_or(Ok(()), |why| Err(said(why)))
+    }
+
     /// As it is sent, with a key.
     pub(crate) fn line(&self) -> Result<String, Error> {
-        if let Some(why) = &self.wrong {
-            return Err(Error::Unusable(format!(
-                "job of kind {:?}: {why}",
-                self.fields.kind
-            )));
-        }
+        self.wrong()?;
         let mut fields = self.fields.clone();
         if fields.idempotency_key.is_none() {
             fields.idempotency_key = Some(key()?);

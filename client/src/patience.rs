@@ -10,7 +10,8 @@ use crate::options::Options;
 const LONGEST: Duration = Duration::from_secs(5);
 
 pub(crate) struct Patience {
-    end: Instant,
+    /// None that is further away than instants go.
+    end: Option<Instant>,
     next: Duration,
     pub(crate) tries: u32,
 }
@@ -18,7 +19,7 @@ pub(crate) struct Patience {
 impl Patience {
     pub(crate) fn new(options: &Options, retry_for: Duration) -> Self {
         Self {
-            end: Instant::now() + retry_for,
+            end: Instant::now().checked_add(retry_for),
             next: options.first_wait.min(LONGEST),
             tries: 0,
         }
@@ -41,7 +42,7 @@ impl Patience {
         let wait = jitter(self.next).max(asked.unwrap_or_default());
         self.next = (self.next * 2).min(LONGEST);
         let then = now.checked_add(wait)?;
-        (then <= self.end).then_some(then)
+        self.end.is_none_or(|end| then <= end).then_some(then)
     }
 }
 
@@ -84,6 +85,9 @@ mod tests {
         assert!(waits[0] <= Duration::from_millis(100), "{waits:?}");
         assert!(waits[1] >= Duration::from_millis(100), "{waits:?}");
         assert!(waits.iter().all(|wait| *wait <= LONGEST));
+
+        let mut forever = Patience::new(&options, Duration::MAX);
+        assert!(forever.then(now, None).is_some());
 
         let mut asked = Patience::new(&options, Duration::from_secs(30));
         let then = asked.then(start, Some(Duration::from_secs(7))).unwrap();

@@ -1,5 +1,6 @@
 //! The client crate and a real runner: what it promises when the runner goes away at the worst moment.
 
+mod batches;
 mod between;
 mod lists;
 

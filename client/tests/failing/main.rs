@@ -1,5 +1,6 @@
 //! The client before servers that fail in the usual ways.
 
+mod batch;
 mod list;
 mod server;
 mod tls;
