@@ -30,7 +30,7 @@ pub struct Options {
     pub answer_within: Duration,
     /// How long a call goes on trying; zero tries once. A minute, which is longer than a restart of a runner.
     pub retry_for: Duration,
-    /// The wait after the first try; it doubles up to 5 s, and half of it is drawn by chance. 100 ms.
+    /// The wait after the first try, 1 ms at least; it doubles up to 5 s, and half of it is drawn by chance. 100 ms.
     pub first_wait: Duration,
 }
 

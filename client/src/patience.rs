@@ -8,6 +8,8 @@ use crate::options::Options;
 
 /// Longest wait that nobody asked for.
 const LONGEST: Duration = Duration::from_secs(5);
+/// Shortest wait after the first try.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 pub(crate) struct Patience {
     /// None that is further away than instants go.
@@ -20,7 +22,8 @@ impl Patience {
     pub(crate) fn new(options: &Options, retry_for: Duration) -> Self {
         Self {
             end: Instant::now().checked_add(retry_for),
-            next: options.first_wait.min(LONGEST),
+            // None at all would not grow, and ask without a pause.
+            next: options.first_wait.clamp(SHORTEST, LONGEST),
             tries: 0,
         }
     }
@@ -85,6 +88,14 @@ mod tests {
         assert!(waits[0] <= Duration::from_millis(100), "{waits:?}");
         assert!(waits[1] >= Duration::from_millis(100), "{waits:?}");
         assert!(waits.iter().all(|wait| *wait <= LONGEST));
+
+        let eager = Options {
+            first_wait: Duration::ZERO,
+            ..Options::new("")
+        };
+        let mut eager = Patience::new(&eager, Duration::from_secs(1));
+        let tries = std::iter::from_fn(|| eager.then(start, None)).take(100);
+        assert!(tries.count() < 100, "its waits do not grow");
 
         let mut forever = Patience::new(&options, Duration::MAX);
         assert!(forever.then(now, None).is_some());
