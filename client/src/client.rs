@@ -92,6 +92,15 @@ impl Client {
     }
 
     /// Enqueue a job. It is on disk when this returns, and it is one job however often it was sent.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::Invalid`](crate::Code::Invalid) for a value out of its range, which the detail names,
+    /// [`Code::Duplicate`](crate::Code::Duplicate) when a unique job stands in the way,
+    /// [`Code::QueueFull`](crate::Code::QueueFull) when its queue took nothing in for as long as was tried,
+    /// [`Code::BatchClosed`](crate::Code::BatchClosed) and [`Code::NotFound`](crate::Code::NotFound) for a batch that is
+    /// sealed and one that is not there. [`Error::Gone`] when it is not known whether it is there: tell it again under the
+    /// same key.
     pub async fn enqueue(&self, job: &NewJob) -> Result<Enqueued, Error> {
         // The key is made here, once for all tries.
         let request = self.post("/api/v1/jobs", job.line()?);
@@ -99,6 +108,10 @@ impl Client {
     }
 
     /// A job as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::NotFound`](crate::Code::NotFound) when there is none, or none any more.
     pub async fn get(&self, id: &str) -> Result<Job, Error> {
         let answered = self.ask(&self.read(&path(id, "")?), Twice::Fine).await?;
         self.parse(&answered, job::read)
@@ -106,6 +119,10 @@ impl Client {
 
     /// Wait until a job ended, for this long at most. A runner that is away meanwhile may come back within that
     /// time.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::NotFound`](crate::Code::NotFound) when there is none, or none any more.
     pub async fn wait(&self, id: &str, limit: Duration) -> Result<Waited, Error> {
         let start = Instant::now();
         loop {
@@ -127,26 +144,49 @@ impl Client {
 
     /// Call a job off: one that waits ends now, one that runs may finish up within the runner's
     /// `runner.cancel_grace`. Gives the state it is in then.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::NotFound`](crate::Code::NotFound) when there is none, [`Code::WrongState`](crate::Code::WrongState) when it
+    /// ended, and [`Error::Gone`] when it is not known whether it was done.
     pub async fn cancel(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
         self.act(id, "/cancel", &json!({ "reason": reason })).await
     }
 
     /// Call a job off, and stop it at once if it runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel).
     pub async fn kill(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
         self.act(id, "/kill", &json!({ "reason": reason })).await
     }
 
-    /// Run a waiting job now, or one that completed, expired, was cancelled or dropped again.
+    /// Run a waiting job now, or one that ended again, a dead one with fresh attempts.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel), with [`Code::WrongState`](crate::Code::WrongState) for a job that runs,
+    /// [`Code::Duplicate`](crate::Code::Duplicate) when another unique job has its place by now, and
+    /// [`Code::BatchClosed`](crate::Code::BatchClosed) when its batch was called off.
     pub async fn retry(&self, id: &str) -> Result<State, Error> {
         self.act(id, "/retry", &json!({})).await
     }
 
     /// Have a waiting job wait this long from now on; no attempt is used.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel), with [`Code::WrongState`](crate::Code::WrongState) for a job that does not wait.
     pub async fn snooze(&self, id: &str, time: Duration) -> Result<State, Error> {
         self.act(id, "/snooze", &json!({ "for": span(time) })).await
     }
 
     /// Drop a waiting job.
+    ///
+    /// # Errors
+    ///
+    /// As [`cancel`](Self::cancel), with [`Code::WrongState`](crate::Code::WrongState) for a job that does not wait.
     pub async fn discard(&self, id: &str, reason: Option<&str>) -> Result<State, Error> {
         self.act(id, "/discard", &json!({ "reason": reason })).await
     }

@@ -18,6 +18,12 @@ pub struct Enqueued {
     /// The batch it is in, where one was asked for.
     #[serde(default)]
     pub batch: Option<String>,
+    /// The unique job that was cancelled so that this one takes its place.
+    #[serde(default)]
+    pub replaced: Option<String>,
+    /// When a unique job that was put off is due now; RFC 3339 in UTC.
+    #[serde(default)]
+    pub due: Option<String>,
 }
 
 /// Where a job is in its life.
@@ -366,6 +372,8 @@ pub(crate) fn read_waited(text: &str) -> Result<Waited, String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn with(payload: &str, media_type: &str, length: usize) -> Body {
@@ -401,6 +409,37 @@ mod tests {
             with(r#""payload_base64":"/w==""#, "image/png", 1).bytes,
             [255]
         );
+    }
+
+    /// What an answer says is listed in the document; a field it gains is to be looked at here.
+    #[test]
+    fn every_field_of_the_document_is_read() {
+        let document: Value =
+            serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
+        // Of the component and of the attempts there is nothing that a producer asks for.
+        let row = "id kind queue state attempt max_attempts at priority parent failure digest";
+        let lists =
+            "total waiting running completed failed dead cancelled discarded expired deleted";
+        for (at, read) in [
+            ("/Enqueued", "id existing batch replaced due"),
+            ("/JobRow", row),
+            ("/JobPage", "jobs next"),
+            ("/BatchPage", "batches next"),
+            (
+                "/Batch",
+                "id name status opened_at sealed_at ended_at jobs on_success on_complete cancel",
+            ),
+            ("/Batch/properties/jobs", lists),
+            ("/Batch/properties/on_success", "job kind enqueued_at"),
+            ("/Batch/properties/cancel", "at by reason"),
+            ("/Logs", "id attempt running lines dropped_lines"),
+            ("/LogLine", "at_ms source level text fields"),
+        ] {
+            let schema = document.pointer(&format!("/components/schemas{at}/properties"));
+            for field in schema.unwrap().as_object().unwrap().keys() {
+                assert!(read.split(' ').any(|one| one == field), "{at}: {field}");
+            }
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod batches;
 mod between;
 mod lists;
+mod refused;
 
 use std::{collections::BTreeSet, time::Duration};
 
