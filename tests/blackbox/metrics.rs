@@ -86,6 +86,23 @@ fn a_scrape_counts_what_happened() {
     assert_eq!(look()["sandhog_claiming"], 0.0);
 }
 
+#[test]
+fn a_job_is_waited_for_from_when_it_could_have_begun() {
+    let home = Home::with(SANDHOG, &["misbehave"]).over_http();
+    let runner = home.start();
+    let http = Http::new(runner.http());
+    let id = home.enqueue(&["permanent", "x", "--at", "2020-01-01T00:00:00Z"]);
+    let _ = home.job_in(&id, "dead");
+    let _ = home.run(&["dead", "retry", &id]).exits(0);
+    let count = "sandhog_queue_latency_seconds_count{queue=\"default\"}";
+    let seen = wait::until("a second first attempt", SOON, || {
+        let seen = samples(&http.get("/metrics").text());
+        (seen[count] == 2.0).then_some(seen)
+    });
+    let waited = seen["sandhog_queue_latency_seconds_sum{queue=\"default\"}"];
+    assert!(waited < 60.0, "{waited} s");
+}
+
 fn counted(seen: &BTreeMap<String, f64>) {
     for (name, value) in [
         ("sandhog_jobs_enqueued_total{queue=\"default\"}", 4.0),

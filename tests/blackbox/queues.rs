@@ -198,6 +198,37 @@ fn a_unique_job_is_there_once_until_it_ended() {
 }
 
 #[test]
+fn an_answer_says_which_job_was_replaced_and_when_one_that_was_put_off_is_due() {
+    let home = Home::new(SANDHOG);
+    let enqueue = |rest: &[&str]| {
+        let mut words = vec!["enqueue", "echo", "1", "--unique", "-o", "json"];
+        words.extend(rest);
+        home.run(&words).exits(0)
+    };
+    let first = enqueue(&[]);
+    assert!(first.json().get("replaced").is_none(), "{}", first.text());
+    let first = first.json()["id"].as_str().unwrap().to_owned();
+    let second = enqueue(&["--on-conflict", "replace"]);
+    assert_eq!(second.json()["replaced"], first.as_str());
+    let says = format!("job {first} is cancelled: this one takes its place");
+    assert!(second.stderr.contains(&says), "{}", second.stderr);
+    let at = "2099-01-31T08:00:00.000Z";
+    let put_off = enqueue(&["--on-conflict", "debounce", "--at", at]);
+    let answer = put_off.json();
+    assert_eq!(answer["id"], second.json()["id"]);
+    assert_eq!(
+        (&answer["existing"], &answer["due"]),
+        (&true.into(), &at.into())
+    );
+    let says = format!("due at {at} now");
+    assert!(put_off.stderr.contains(&says), "{}", put_off.stderr);
+    let line = "{\"kind\":\"echo\",\"payload\":1,\"unique\":{\"on_conflict\":\"replace\"}}";
+    let many = home.run_with(&["enqueue", "--bulk", "-"], line.as_bytes());
+    let told = "1 job enqueued, 1 in the place of another";
+    assert!(many.stderr.contains(told), "{}", many.stderr);
+}
+
+#[test]
 fn the_same_idempotency_key_gives_the_same_job_over_a_kill() {
     let home = home("");
     let runner = home.start();

@@ -38,7 +38,7 @@ use crate::{
         Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
         DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
         JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow,
-        RawLetter, Steer, Store, StoreError, StoreStats, UniqueRow,
+        RawLetter, Steer, Store, StoreError, StoreStats, Taken, UniqueRow,
     },
 };
 
@@ -235,7 +235,7 @@ impl Store for Double {
         inner.mint.next(UnixMs(1_790_000_000_000), || 5)
     }
 
-    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+    fn take_in(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<Taken, Rejected>>> {
         let mut inner = self.inner.lock().unwrap();
         if inner.full {
             let path = "logs/1.seg".into();
@@ -270,7 +270,7 @@ impl Store for Double {
                 waiting_because: None,
             };
             inner.jobs.insert(id, view);
-            Ok(id)
+            Ok(Taken::New(id))
         });
         let ids = ids.collect();
         now(Ok(ids))

@@ -134,6 +134,12 @@ pub struct Enqueued {
     /// Whether it was there before: it stands for the one that was wished.
     #[serde(default)]
     pub existing: bool,
+    /// The unique job that was cancelled so that this one takes its place.
+    #[serde(default)]
+    pub replaced: Option<JobId>,
+    /// When a unique job that was put off is due now.
+    #[serde(default)]
+    pub due: Option<UnixMs>,
     /// How it stands with the batch, when the wish was for one.
     #[serde(default)]
     pub batch: Option<Joined>,

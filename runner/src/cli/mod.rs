@@ -153,11 +153,7 @@ fn dispatch(
         ));
     }
     let remote = remote(&global, &verb, &environment)?;
-    let needs_no_settings = matches!(&verb, Verb::Cron(cron::CronCommand::Next { .. }));
-    let config = match needs_no_settings {
-        true => Config::default(),
-        false => settings(&global, &verb, &environment)?,
-    };
+    let config = config_of(&global, &verb, remote.as_ref(), &environment, io.err)?;
     if let Verb::Start { .. } = verb {
         rooms.usable(&config)?;
         // The process's own environment: what it was started with stays.
@@ -191,6 +187,39 @@ fn remote(
         )),
         true => Ok(None),
         false => Remote::of(&global.remote, global.data.as_ref(), environment),
+    }
+}
+
+/// The settings that a command goes by. One that only asks a runner elsewhere has no need of those that lie here: what is
+/// wrong with a file that nobody named is told to `err`, and does not stop it.
+fn config_of(
+    global: &Global,
+    verb: &Verb,
+    remote: Option<&Remote>,
+    environment: &impl Fn(&str) -> Option<OsString>,
+    err: &mut dyn Write,
+) -> Outcome<Config> {
+    use plugin::PluginCommand::{Build, New, Run, Test};
+    if let Verb::Cron(cron::CronCommand::Next { .. }) | Verb::Plugin(New { .. }) = verb {
+        return Ok(Config::default());
+    }
+    let why = match settings(global, verb, environment) {
+        Ok(config) => return Ok(config),
+        Err(why) => why,
+    };
+    let is_named = global.config.is_some() || environment(config::FILE_VARIABLE).is_some();
+    let is_of_files = matches!(verb, Verb::Plugin(Build { .. } | Test { .. } | Run(_)));
+    match remote {
+        Some(remote) if !is_named && !is_of_files => {
+            let (why, place) = (text::plain_lines(&why.to_string()), remote.place());
+            // Nothing can be done for someone who closed their standard error.
+            let _ = writeln!(
+                err,
+                "{why}\nthe settings here are left aside: this goes to {place}"
+            );
+            Ok(Config::default())
+        }
+        _ => Err(why.into()),
     }
 }
 

@@ -57,8 +57,9 @@ read; in `dead show` also `priority, parent, attempts, losses` and what the job 
 `payload` and `result` hold JSON as it is and text as a string; any other bytes, and JSON that would not come back the same (a number
 that no 64 bits hold, a key twice), are in `payload_base64` and `result_base64`. Shapes only ever gain fields.
 
-`enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer. When a batch was asked for, `batch` is the one that the
-job is in: for one that was there another, or null ([composition.md](composition.md#batches)). `enqueue --bulk` gives one of these for each line, in
+`enqueue` gives `{id, existing}`: `existing` is true when a job that was there is the answer. `replaced` is the id of the unique
+job that was cancelled so that this one takes its place, and `due` the instant to which a unique job was put off (`debounce`); they are
+there when it is so. When a batch was asked for, `batch` is the one that the job is in: for one that was there another, or null ([composition.md](composition.md#batches)). `enqueue --bulk` gives one of these for each line, in
 their order, with `line`, its number in the file; one that was refused is `{line, error}`, where `error` is `{code, detail}`.
 
 ## The JSON of a batch

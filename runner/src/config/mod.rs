@@ -33,7 +33,7 @@ pub use http::{Hidden, HttpSettings, Listen};
 pub use origin::{Origins, in_force};
 pub use page::{page, show};
 pub use queue::{QueueOrder, QueueSettings};
-pub use read::{DEFAULT_FILE, Overrides, load, parse, parse_cron};
+pub use read::{DEFAULT_FILE, FILE_VARIABLE, Overrides, load, parse, parse_cron};
 pub use traces::TraceSettings;
 
 /// Every setting, checked.

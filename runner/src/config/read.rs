@@ -30,6 +30,9 @@ use super::{
 /// The file that is read when none is named, if it is there.
 pub const DEFAULT_FILE: &str = "sandhog.toml";
 
+/// The variable that names the file to read.
+pub const FILE_VARIABLE: &str = "SANDHOG_CONFIG";
+
 /// What holds tables with names.
 const NAMED: [&str; 5] = [KIND.name, QUEUE.name, CRON.name, PLUGINS.name, SECRETS.name];
 
@@ -53,7 +56,7 @@ pub fn load(
 ) -> Result<Config, ConfigError> {
     let named = match &flags.config {
         Some(path) => Some(path.clone()),
-        None => variable(&environment, "SANDHOG_CONFIG")?,
+        None => variable(&environment, FILE_VARIABLE)?,
     };
     let mut config = match named {
         Some(path) => read(&path)?,

@@ -295,10 +295,16 @@ pub(crate) fn stats(stats: &Stats) -> Value {
     })
 }
 
-/// The answer of an enqueue.
-/// A job that was enqueued; with a wish for a batch, the batch that it is in.
+/// A job that was enqueued, with what became of the unique one that stood in its way; with a wish for a batch, the
+/// batch that it is in.
 pub(crate) fn enqueued(job: &Enqueued) -> Value {
     let mut value = json!({ "id": job.id, "existing": job.existing });
+    if let Some(replaced) = job.replaced {
+        value["replaced"] = json!(replaced);
+    }
+    if let Some(due) = job.due {
+        value["due"] = rfc3339(due).into();
+    }
     if let Some(batch) = job.batch {
         value["batch"] = json!(batch.is);
     }

@@ -5,7 +5,7 @@ use std::{
     borrow::Cow,
     collections::{BTreeMap, VecDeque},
     sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// Minutes that are kept.
@@ -13,6 +13,7 @@ pub const KEPT: u64 = 24 * 60;
 /// Pairs of kind and failure that a minute tells apart; the rest are counted together.
 const MOST: usize = 64;
 const OTHER: &str = "other";
+const MINUTE_MS: u64 = 60_000;
 /// Spans of time told apart: two an octave, from a microsecond to some 70 minutes.
 const STEPS: usize = 64;
 
@@ -20,6 +21,8 @@ const STEPS: usize = 64;
 #[derive(Debug)]
 pub struct History {
     start: Instant,
+    /// How much of a minute had gone by then, as the clock on the wall counts them.
+    gone: Duration,
     /// Those in which something happened, oldest first.
     minutes: Mutex<VecDeque<(u64, Span)>>,
 }
@@ -38,12 +41,23 @@ pub struct Span {
     pub dead: u64,
     /// Attempts that failed.
     pub failed: u64,
-    /// From when jobs were first due until their first attempt began.
+    /// From when jobs could have begun until their first attempt did.
     pub latency: Times,
     /// Time of attempts in the sandbox.
     pub duration: Times,
     /// Failed attempts by how they failed.
     pub failures: BTreeMap<Way, u64>,
+}
+
+/// The last so many spans of time.
+#[derive(Debug)]
+pub struct Past {
+    /// What happened in each, oldest first; the last of them ends now.
+    pub spans: Vec<Span>,
+    /// How many of them, back from the last, do not lie before the start.
+    pub counted: usize,
+    /// How much of the minute that is now has gone. Each span begins with a minute.
+    pub gone: Duration,
 }
 
 /// How often something took how long. Empty ones take no room.
@@ -116,8 +130,11 @@ impl Span {
 
 impl Default for History {
     fn default() -> Self {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+        let into_minute = wall.map_or(0, |wall| wall.as_millis() as u64 % MINUTE_MS);
         Self {
             start: Instant::now(),
+            gone: Duration::from_millis(into_minute),
             minutes: Mutex::default(),
         }
     }
@@ -132,7 +149,15 @@ impl History {
 
     /// Something happened now.
     pub fn note(&self, what: impl FnOnce(&mut Span)) {
-        self.note_at(self.age().as_secs() / 60, what);
+        self.note_at(self.minute().0, what);
+    }
+
+    /// The minute that is now, from the one of the start on, and how much of it has gone. A steady clock counts, so
+    /// that one that is set moves nothing.
+    fn minute(&self) -> (u64, Duration) {
+        let since = self.gone + self.age();
+        let minute = since.as_secs() / 60;
+        (minute, since - Duration::from_millis(minute * MINUTE_MS))
     }
 
     fn note_at(&self, minute: u64, what: impl FnOnce(&mut Span)) {
@@ -152,10 +177,15 @@ impl History {
         }
     }
 
-    /// The last so many spans of so many minutes each, oldest first; the last of them ends now.
+    /// The last so many spans of so many minutes each.
     #[must_use]
-    pub fn last(&self, spans: usize, each: u64) -> Vec<Span> {
-        self.last_at(self.age().as_secs() / 60, spans, each)
+    pub fn last(&self, spans: usize, each: u64) -> Past {
+        let (now, gone) = self.minute();
+        Past {
+            spans: self.last_at(now, spans, each),
+            counted: (now / each.max(1)) as usize + 1,
+            gone,
+        }
     }
 
     fn last_at(&self, now: u64, spans: usize, each: u64) -> Vec<Span> {
@@ -198,6 +228,22 @@ mod tests {
             history.note_at(minute, |_| {});
         }
         assert_eq!(history.minutes.lock().unwrap().len() as u64, KEPT);
+    }
+
+    #[test]
+    fn minutes_begin_with_those_of_the_clock_on_the_wall() {
+        let start = Instant::now().checked_sub(Duration::from_secs(20)).unwrap();
+        let history = History {
+            start,
+            gone: Duration::from_secs(45),
+            minutes: Mutex::default(),
+        };
+        history.note(|span| span.enqueued += 1);
+        assert_eq!(history.minutes.lock().unwrap()[0].0, 1);
+        let past = history.last(3, 1);
+        assert_eq!((past.spans[2].enqueued, past.counted), (1, 2));
+        let into_minute = Duration::from_secs(5)..Duration::from_secs(60);
+        assert!(into_minute.contains(&past.gone), "{:?}", past.gone);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use prometheus_client::{
 };
 
 pub use glance::{Glance, count};
-pub use history::{History, KEPT, Span, Times, Way};
+pub use history::{History, KEPT, Past, Span, Times, Way};
 pub use labels::{Names, One};
 pub use table::{Form, Metric, TABLE, page};
 

@@ -97,7 +97,7 @@ pub const TABLE: &[Metric] = &[
         Histogram,
         SECONDS,
         &["queue"],
-        "From when a job was first due until its first attempt began.",
+        "From when a job could have begun until its first attempt did: since it was due and there, or was brought back.",
     ),
     metric("attempts", Counter, None, &["kind"], "Attempts that ended."),
     metric(

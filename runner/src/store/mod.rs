@@ -44,6 +44,8 @@ pub struct LeasedJob {
     pub token: Token,
     /// This attempt's number, from 1.
     pub attempt: u32,
+    /// Since when a worker could have begun it.
+    pub due: UnixMs,
     /// What the last durable checkpoint of an earlier attempt holds.
     pub checkpoint: Option<Vec<u8>>,
 }
@@ -73,6 +75,37 @@ pub struct Changed {
     pub state: Option<State>,
     /// Whether it was otherwise before.
     pub is_new: bool,
+}
+
+/// The job that is the answer to one that was handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// A new one.
+    New(JobId),
+    /// A new one that took the place of one that waited, which is cancelled.
+    InPlaceOf {
+        /// The new one.
+        id: JobId,
+        /// The one that is cancelled.
+        replaced: JobId,
+    },
+    /// The one that stood in its way.
+    PutOff {
+        /// That one.
+        id: JobId,
+        /// When it is due now.
+        due: UnixMs,
+    },
+}
+
+impl Taken {
+    /// The job.
+    #[must_use]
+    pub const fn id(self) -> JobId {
+        match self {
+            Self::New(id) | Self::InPlaceOf { id, .. } | Self::PutOff { id, .. } => id,
+        }
+    }
 }
 
 /// A job that was called off, now or before.
@@ -107,7 +140,15 @@ pub trait Store: Inspect {
     /// A new id, larger than every id of this store.
     fn mint(&self) -> JobId;
     /// Accept jobs, each or a refusal in its place. Durable when answered.
-    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>>;
+    fn take_in(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<Taken, Rejected>>>;
+    /// The same, for whom it is enough to know which job is the answer.
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+        let asked = self.take_in(jobs);
+        Box::pin(async move {
+            let answers = asked.await?.into_iter();
+            Ok(answers.map(|answer| answer.map(Taken::id)).collect())
+        })
+    }
     /// Lease due jobs of the kinds served: from the queues by their weights, and of a queue those of higher
     /// priority first, then of the group whose turn it is, then the earlier due.
     fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed>;

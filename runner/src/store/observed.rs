@@ -23,7 +23,7 @@ use super::{
     Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
     DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
     JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow, RawLetter,
-    Steer, Store, StoreStats, UniqueRow,
+    Steer, Store, StoreStats, Taken, UniqueRow,
 };
 use crate::{
     clock::Clock,
@@ -84,7 +84,7 @@ impl Observed {
                 let latency = jobs
                     .latency
                     .get_or_create(&jobs.queues.queue(&one.job.queue));
-                let waited = self.since(one.job.due);
+                let waited = self.since(one.due);
                 latency.observe(waited.as_secs_f64());
                 self.note(|span| span.latency.took(waited));
             }
@@ -144,7 +144,7 @@ impl Store for Observed {
         self.inner.mint()
     }
 
-    fn enqueue(&self, mut jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+    fn take_in(&self, mut jobs: Vec<Job>) -> Answer<'_, Vec<Result<Taken, Rejected>>> {
         let queues: Vec<One> = jobs
             .iter()
             .map(|job| self.metrics().queues.queue(&job.queue))
@@ -154,13 +154,16 @@ impl Store for Observed {
         let spans: Vec<Option<traces::Span>> = begun
             .map(|job| spans::send(&self.traces, job, now))
             .collect();
-        let asked = self.inner.enqueue(jobs);
+        let asked = self.inner.take_in(jobs);
         Box::pin(async move {
             let answers = asked.await;
             let metrics = self.metrics();
             match &answers {
                 Ok(answers) => {
-                    let taken = answers.iter().filter(|answer| answer.is_ok()).count();
+                    let is_new = |answer: &&Result<Taken, Rejected>| {
+                        matches!(answer, Ok(Taken::New(_) | Taken::InPlaceOf { .. }))
+                    };
+                    let taken = answers.iter().filter(is_new).count();
                     self.note(|span| span.enqueued += taken as u64);
                     let mut spans = spans.into_iter();
                     for (answer, queue) in answers.iter().zip(&queues) {
@@ -168,7 +171,10 @@ impl Store for Observed {
                             matches!(why, Rejected::Duplicate { is_kept: true, .. })
                         };
                         match answer {
-                            Ok(_) => metrics.enqueued.get_or_create(queue).inc(),
+                            Ok(Taken::New(_) | Taken::InPlaceOf { .. }) => {
+                                metrics.enqueued.get_or_create(queue).inc()
+                            }
+                            Ok(Taken::PutOff { .. }) => metrics.kept.inc(),
                             Err(why) if kept(&why) => metrics.kept.inc(),
                             Err(why) => {
                                 let reason = One::reason(reason(why));

@@ -279,3 +279,39 @@ fn https_is_spoken_to_who_has_a_certificate_that_is_trusted() {
     let wrong = elsewhere.run(&["stats", "--url", &format!("https://localhost:{other}")]);
     assert!(wrong.exits(3).stderr.contains("certificate"));
 }
+
+#[test]
+fn settings_that_nobody_named_stop_no_command_that_goes_elsewhere() {
+    let (_home, _runner, http) = runner();
+    let url = format!("http://{}", http.address);
+    let elsewhere = Home::new(SANDHOG);
+    elsewhere.write_config("[runner]\nworkers = \"many\"\n");
+    // Nothing but the folder says which settings are meant.
+    let run = |words: &[&str]| {
+        let mut command = elsewhere.command(words);
+        command.env_remove("SANDHOG_CONFIG");
+        let out = command.output().unwrap();
+        (out.status.code(), String::from_utf8(out.stderr).unwrap())
+    };
+    let line = "sandhog.toml:2: `runner.workers`";
+    let (code, said) = run(&["job", "ls", "--url", &url]);
+    assert_eq!(code, Some(0), "{said}");
+    for says in [line, "left aside", &url] {
+        assert!(said.contains(says), "{says}: {said}");
+    }
+    let (code, said) = run(&["plugin", "new", "greet"]);
+    assert!(code == Some(0) && !said.contains(line), "{said}");
+    // What is asked of this machine, and what was named, is held to its settings.
+    for words in [
+        &["job", "ls"][..],
+        &["job", "ls", "--url", &url, "--config", "sandhog.toml"],
+        &["plugin", "test", "greet", "--url", &url],
+    ] {
+        let (code, said) = run(words);
+        assert_eq!(code, Some(2), "{words:?}: {said}");
+        assert!(
+            said.contains(line) && !said.contains("left aside"),
+            "{said}"
+        );
+    }
+}

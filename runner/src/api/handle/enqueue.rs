@@ -4,7 +4,7 @@ use sandhog_model::{Job, JobId, KindDefaults, NewJob, Rejected, Sameness, UnixMs
 
 use super::{invalid, job};
 use crate::api::{ApiError, Ctx, Enqueued, ErrorCode, JOBS_PER_ENQUEUE, Joined, Reply, Response};
-use crate::identity;
+use crate::{identity, store::Taken};
 
 /// What is wrong with a job in itself, whatever there is beside it.
 ///
@@ -58,10 +58,21 @@ pub(super) async fn all(ctx: &Ctx, jobs: Vec<NewJob>) -> Reply {
         }
     }
     if !taken.is_empty() {
-        let stored = ctx.store.enqueue(taken).await?;
+        let stored = ctx.store.take_in(taken).await?;
         for ((place, batch, says), answer) in places.into_iter().zip(stored) {
             answers[place] = match answer {
-                Ok(id) => Ok(new(id, batch)),
+                Ok(Taken::New(id)) => Ok(new(id, batch)),
+                Ok(Taken::InPlaceOf { id, replaced }) => Ok(Enqueued {
+                    replaced: Some(replaced),
+                    ..new(id, batch)
+                }),
+                Ok(Taken::PutOff { id, due }) => {
+                    let existing = existing(ctx, id, batch).await;
+                    existing.map(|existing| Enqueued {
+                        due: Some(due),
+                        ..existing
+                    })
+                }
                 Err(Rejected::Duplicate {
                     holder,
                     is_kept: true,
@@ -82,6 +93,8 @@ fn new(id: JobId, batch: Option<JobId>) -> Enqueued {
     Enqueued {
         id,
         existing: false,
+        replaced: None,
+        due: None,
         batch: batch.map(joined),
     }
 }
@@ -98,6 +111,8 @@ async fn existing(ctx: &Ctx, id: JobId, wished: Option<JobId>) -> Result<Enqueue
     Ok(Enqueued {
         id,
         existing: true,
+        replaced: None,
+        due: None,
         batch,
     })
 }

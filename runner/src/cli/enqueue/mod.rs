@@ -93,6 +93,11 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
     if let Some(told) = existing(&enqueued) {
         session.note(&told);
     }
+    if let Some(replaced) = enqueued.replaced {
+        session.note(&format!(
+            "job {replaced} is cancelled: this one takes its place"
+        ));
+    }
     if args.wait {
         return wait::run(session, id, args.timeout, args.output.as_deref());
     }
@@ -108,7 +113,10 @@ pub(super) fn run(session: &mut Session<'_, '_>, args: EnqueueArgs) -> Outcome<E
 /// What is to be known of a job that was there already.
 fn existing(job: &Enqueued) -> Option<String> {
     let id = job.existing.then_some(job.id)?;
-    let told = format!("job {id} was there already, and is the answer");
+    let mut told = format!("job {id} was there already, and is the answer");
+    if let Some(due) = job.due {
+        told += &format!(", due at {due} now");
+    }
     Some(match job.batch.filter(|batch| !batch.is_as_wished()) {
         None => told,
         Some(Joined { wished, is: None }) => {

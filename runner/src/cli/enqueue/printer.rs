@@ -23,6 +23,8 @@ pub(super) struct Printer {
     printed: u64,
     /// Jobs that were there before.
     existing: u64,
+    /// Jobs that took the place of another one.
+    replacing: u64,
     /// Jobs that were there before, outside of the batch that they were wished into.
     astray: u64,
     /// What became of all.
@@ -45,6 +47,7 @@ impl Printer {
     ) -> Outcome<()> {
         self.each.done();
         self.existing += u64::from(job.existing);
+        self.replacing += u64::from(job.replaced.is_some());
         self.astray += u64::from(job.batch.is_some_and(|batch| !batch.is_as_wished()));
         self.next(session, line, &job.id.text(), || shapes::enqueued(job))
     }
@@ -110,6 +113,9 @@ impl Printer {
                 of - self.each.count()
             ),
         };
+        if self.replacing > 0 {
+            let _ = write!(told, ", {} in the place of another", self.replacing);
+        }
         if self.existing > 0 {
             let (count, astray) = (self.existing, self.astray);
             let _ = write!(told, ", {count} {} there before", were(count));

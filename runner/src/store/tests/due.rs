@@ -3,8 +3,8 @@
 use sandhog_model::{Amend, Job, JobId, Rejected, State, UnixMs};
 
 use super::stage::{
-    START, Stage, all_rows, amend, claim_one, enqueue, enqueue_job, failed, first_page, job,
-    settle, wait,
+    START, Stage, all_rows, amend, claim_one, completed, enqueue, enqueue_job, failed, first_page,
+    job, settle, wait,
 };
 use crate::store::{Inspect, JobFilter, PageRequest, Store, StoreError};
 
@@ -23,6 +23,31 @@ fn due_in(store: &dyn Store, kind: &str, seconds: u64) -> JobId {
         ..job(store.mint(), kind)
     };
     enqueue_job(store, job).expect("enqueued")
+}
+
+#[test]
+fn a_lease_says_since_when_its_job_could_have_begun() {
+    let (stage, _) = Stage::sim();
+    let store = stage.open();
+    let due = |kind: &str| {
+        let leased = claim_one(&*store, kind);
+        (leased.due.0.wrapping_sub(START), leased)
+    };
+    let past = Job {
+        due: UnixMs(START - 60_000),
+        ..job(store.mint(), "past")
+    };
+    let id = enqueue_job(&*store, past).expect("enqueued");
+    due_in(&*store, "later", 10);
+    stage.clock.pass(15_000);
+    assert_eq!(due("later").0, 10_000);
+    let (since, leased) = due("past");
+    assert_eq!(since, 0, "it was not there before");
+    settle(&*store, &leased, completed()).expect("settled");
+    stage.clock.pass(5_000);
+    amend(&*store, Amend::Retry(id)).expect("brought back");
+    stage.clock.pass(1_000);
+    assert_eq!(due("past").0, 20_000);
 }
 
 #[test]

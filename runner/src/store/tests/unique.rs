@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     disk::sim::Unsynced,
-    store::{Inspect, Store, StoreError, UniqueRow},
+    store::{Inspect, Store, StoreError, Taken, UniqueRow},
 };
 
 fn claims_nothing(store: &dyn Store, kind: &str) -> bool {
@@ -128,7 +128,13 @@ fn a_conflict_ends_as_the_newer_job_says() {
     let first = with(&*store, unique(OnConflict::Keep, waiting, None)).expect("accepted");
     let kept = with(&*store, unique(OnConflict::Keep, waiting, None));
     assert_eq!(kept, duplicate(first, true));
-    let second = with(&*store, unique(OnConflict::Replace, waiting, None)).expect("accepted");
+    let new = Job {
+        terms: unique(OnConflict::Replace, waiting, None),
+        ..job(store.mint(), "k")
+    };
+    let (second, id, replaced) = (new.id, new.id, first);
+    let taken = wait(store.take_in(vec![new])).expect("answered");
+    assert_eq!(taken, [Ok(Taken::InPlaceOf { id, replaced })]);
     let replaced = view(&*store, first);
     assert_eq!(replaced.row.state, State::Cancelled);
     let reason = replaced.cancel.and_then(|cancel| cancel.reason);
@@ -139,11 +145,11 @@ fn a_conflict_ends_as_the_newer_job_says() {
             terms: unique(OnConflict::Debounce, waiting, None),
             ..job(store.mint(), "k")
         };
-        enqueue_job(&*store, new)
+        wait(store.take_in(vec![new])).expect("answered")
     };
     for ms in [500, 900] {
-        let answer = put_off(ms).map_err(|error| error.to_string());
-        assert!(answer.is_err_and(|text| text.contains(&second.text())));
+        let (id, due) = (second, UnixMs(START + ms));
+        assert_eq!(put_off(ms), [Ok(Taken::PutOff { id, due })]);
         let row = view(&*store, second).row;
         assert_eq!((row.state, row.at), (State::Scheduled, UnixMs(START + ms)));
     }

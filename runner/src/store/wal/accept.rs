@@ -1,17 +1,17 @@
 //! Taking jobs in, of which the records are made.
 
-use sandhog_model::{Admission, Event, Fact, JobId, Now, Rejected, Sameness, UnixMs};
+use sandhog_model::{Admission, Event, Fact, JobId, Now, Rejected, UnixMs};
 
 use super::{
     room::Room,
     wish::Coming,
     writer::{Unstaged, WithLetter, Writer},
 };
-use crate::store::frames;
+use crate::store::{Taken, frames};
 
 impl Writer {
     /// Take a job in, of which the record is made.
-    pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<(), Unstaged> {
+    pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<Taken, Unstaged> {
         let refused = |rejected: Rejected| Unstaged::Refused(rejected.into());
         let body = match &coming.body {
             Ok(body) => body,
@@ -32,12 +32,14 @@ impl Writer {
             }
         };
         if let Admission::InPlaceOf(id) = admission {
-            return self.replace(id, body, now);
+            self.replace(id, body, now)?;
+            let (id, replaced) = (coming.id, id);
+            return Ok(Taken::InPlaceOf { id, replaced });
         }
         self.reserve(body.len(), Room::NewWork, now.mono)?;
         reading.tell(|slim| self.append(body, slim, now))?;
         self.batch.accepted(coming.id);
-        Ok(())
+        Ok(Taken::New(coming.id))
     }
 
     /// A job takes the place of a waiting one: both in one record.
@@ -50,18 +52,13 @@ impl Writer {
     }
 
     /// A waiting job becomes due at another instant, and is the answer.
-    fn postpone(&mut self, id: JobId, due: UnixMs, now: Now) -> Result<(), Unstaged> {
+    fn postpone(&mut self, id: JobId, due: UnixMs, now: Now) -> Result<Taken, Unstaged> {
         let at = now.wall;
         let is_due = self.ledger.look(id).map(|seen| seen.status().at());
         if is_due != Some(due) {
             self.stage(Event::Postponed { id, at, due }, WithLetter::Write, now)?;
         }
         self.batch.wants_sync = true;
-        let duplicate = Rejected::Duplicate {
-            holder: id,
-            sameness: Sameness::Unique,
-            is_kept: true,
-        };
-        Err(Unstaged::Refused(duplicate.into()))
+        Ok(Taken::PutOff { id, due })
     }
 }

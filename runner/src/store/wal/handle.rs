@@ -33,7 +33,7 @@ use crate::{
         Amended, Answer, BatchDone, BatchRow, CalledOff, Changed, Claimed, CronDone, CronRow,
         DeadCount, DeadFilter, DeadRow, DeadWish, Imported, Inspect, JobChange, JobFilter, JobRow,
         JobView, LetterBounds, LetterName, LetterRef, Page, PageRequest, Purged, QueueRow,
-        RawLetter, Steer, Store, StoreError, StoreStats, UniqueRow,
+        RawLetter, Steer, Store, StoreError, StoreStats, Taken, UniqueRow,
         dead::{BadList, DeadStore},
     },
 };
@@ -117,7 +117,7 @@ impl Store for Wal {
             .next(wall, || self.entropy.next())
     }
 
-    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
+    fn take_in(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<Taken, Rejected>>> {
         Box::pin(async move {
             // Slowed down to what the compaction can free, so that the log cannot grow for ever. An
             // error means that there is no writer, which is told below.

@@ -113,6 +113,8 @@ impl Wal {
             None => None,
         };
         Ok(LeasedJob {
+            // No job waits before it is there, whatever instant it was enqueued for.
+            due: lease.due.max(job.enqueued_at),
             job,
             token: lease.token,
             attempt: lease.attempt,

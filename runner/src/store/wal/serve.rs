@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sandhog_model::{
     Amend, Cancellation, ClaimRequest, Command, JobId, Now, Rejected, Settlement, State, Token,
-    cron::CronWish,
+    UnixMs, cron::CronWish,
 };
 
 use super::{
@@ -12,7 +12,9 @@ use super::{
     views,
     wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, ScanAsk, Scanned},
 };
-use crate::store::{CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats};
+use crate::store::{
+    CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats, Taken,
+};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -26,7 +28,7 @@ impl Actor {
         &mut self,
         jobs: Vec<Coming>,
         now: Now,
-    ) -> Result<Vec<Result<JobId, Rejected>>, StoreError> {
+    ) -> Result<Vec<Result<Taken, Rejected>>, StoreError> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
@@ -35,9 +37,9 @@ impl Actor {
         for job in jobs {
             let accepted = self.writer.accept(&job, now);
             answers.push(match accepted.map_err(|why| self.unstaged(why)) {
-                Ok(()) => {
+                Ok(taken) => {
                     done += 1;
-                    Ok(job.id)
+                    Ok(taken)
                 }
                 Err(StoreError::Rejected(rejected)) => Err(rejected),
                 Err(error) if done == 0 || matches!(error, StoreError::Poisoned { .. }) => {
@@ -84,12 +86,16 @@ impl Actor {
     pub(super) fn claim(&mut self, request: ClaimRequest, now: Now) -> Result<Leases, StoreError> {
         self.writer.ledger.advance(now);
         self.expire(now);
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
         let kinds: Arc<[String]> = request.kinds.into();
         let mut leases = Vec::new();
         while leases.len() < request.max {
-            match self.carry_out(Command::Claim(kinds.clone()), now) {
-                Ok(ids) if ids.is_empty() => break,
-                Ok(ids) => leases.extend(ids.into_iter().filter_map(|id| self.lease_ref(id))),
+            let leased = self.writer.lease(kinds.clone(), now);
+            match leased.map_err(|why| self.unstaged(why)) {
+                Ok(None) => break,
+                Ok(Some((id, due))) => leases.extend(self.lease_ref(id, due)),
                 // Those that were given already are.
                 Err(_) if !leases.is_empty() => break,
                 Err(error) => return Err(error),
@@ -103,12 +109,13 @@ impl Actor {
         })
     }
 
-    fn lease_ref(&self, id: JobId) -> Option<LeaseRef> {
+    fn lease_ref(&self, id: JobId, due: UnixMs) -> Option<LeaseRef> {
         let entry = self.writer.ledger.get(id)?;
         Some(LeaseRef {
             id,
             token: entry.token,
             attempt: entry.running_attempt()?,
+            due,
             enqueued: entry.enqueued,
             checkpoint: entry.checkpoint,
         })

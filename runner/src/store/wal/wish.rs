@@ -10,7 +10,8 @@ use sandhog_model::{
 use super::reply;
 use crate::store::{
     Amended, BatchDone, BatchRow, CalledOff, Changed, CronDone, CronRow, DeadWish, Imported,
-    JobFilter, LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, frames,
+    JobFilter, LetterBounds, LetterRef, Purged, QueueRow, Steer, StoreError, StoreStats, Taken,
+    frames,
 };
 
 /// Where an answer goes. A caller that went away loses its answer, not its wish.
@@ -22,6 +23,7 @@ pub(super) struct LeaseRef {
     pub(super) id: JobId,
     pub(super) token: Token,
     pub(super) attempt: u32,
+    pub(super) due: UnixMs,
     pub(super) enqueued: RecordAt,
     pub(super) checkpoint: Option<RecordAt>,
 }
@@ -159,7 +161,7 @@ pub(super) enum WeighAsk {
 
 /// One wish.
 pub(super) enum Wish {
-    Enqueue(Vec<Coming>, Reply<Vec<Result<JobId, Rejected>>>),
+    Enqueue(Vec<Coming>, Reply<Vec<Result<Taken, Rejected>>>),
     Claim(ClaimRequest, Reply<Leases>),
     Checkpoint {
         id: JobId,

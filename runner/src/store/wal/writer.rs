@@ -4,7 +4,7 @@
 use std::{io, sync::Arc, time::Instant};
 
 use sandhog_model::{
-    Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Rejected, Slim, Verdict,
+    Command, Event, JobId, Ledger, Letter, Now, Record, RecordAt, Rejected, Slim, UnixMs, Verdict,
 };
 
 use super::{
@@ -148,11 +148,7 @@ impl Writer {
 
     /// Decide a wish and take in what follows.
     pub(super) fn carry_out(&mut self, command: Command, now: Now) -> Result<Vec<JobId>, Unstaged> {
-        let entropy = match command {
-            // Nothing about a lease is left to chance.
-            Command::Claim(_) => 0,
-            _ => self.entropy.next() as u64,
-        };
+        let entropy = self.entropy.next() as u64;
         let events = self
             .ledger
             .decide(command, now, entropy)
@@ -162,12 +158,30 @@ impl Writer {
             let id = event.id();
             match self.stage(event, WithLetter::Write, now) {
                 Ok(_) => staged.extend(id),
-                // A claim that found room for some leases gives those.
+                // What there was room for is done.
                 Err(Unstaged::Refused(_)) if !staged.is_empty() => break,
                 Err(unstaged) => return Err(unstaged),
             }
         }
         Ok(staged)
+    }
+
+    /// Lease the job whose turn it is, if there is one: which, and since when it was due.
+    pub(super) fn lease(
+        &mut self,
+        kinds: Arc<[String]>,
+        now: Now,
+    ) -> Result<Option<(JobId, UnixMs)>, Unstaged> {
+        // Nothing about a lease is left to chance.
+        let decided = self.ledger.decide(Command::Claim(kinds), now, 0);
+        let events = decided.map_err(|rejected| Unstaged::Refused(rejected.into()))?;
+        let mut leased = None;
+        for event in events {
+            let due = |id| Some((id, self.ledger.look(id)?.status().at()));
+            leased = event.id().and_then(due);
+            self.stage(event, WithLetter::Write, now)?;
+        }
+        Ok(leased)
     }
 
     /// Frame a fact and take it in. A burial writes its letter first, unless it is there.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     json::when::rfc3339,
-    metrics::{History, KEPT, Span, Times},
+    metrics::{History, KEPT, Past, Span, Times},
     web::call::Call,
 };
 
@@ -26,21 +26,8 @@ const WAYS: usize = 12;
 pub(super) fn past(call: &Call, history: &History, now: UnixMs) -> Markup {
     let is_day = call.text("past") == Some("day");
     let (points, each) = if is_day { DAY } else { HOUR };
-    let spans = history.last(points, each);
-    let begins: Vec<String> = (0..points as u64)
-        .map(|place| {
-            now.0
-                .saturating_sub((points as u64 - place) * each * 60_000)
-        })
-        .map(|at| {
-            rfc3339(UnixMs(at))
-                .get(11..16)
-                .unwrap_or_default()
-                .to_owned()
-        })
-        .collect();
-    // Before the runner started there is nothing, which is not the same as no jobs.
-    let counted = (history.age().as_secs() / 60 / each + 1) as usize;
+    let past = history.last(points, each);
+    let (begins, spans, counted) = (begins(&past, each, now), &past.spans, past.counted);
     let since = UnixMs(now.0.saturating_sub(history.age().as_millis() as u64));
     html! {
         h2 { @if is_day { "The last day" } @else { "The last hour" } }
@@ -50,15 +37,28 @@ pub(super) fn past(call: &Call, history: &History, now: UnixMs) -> Markup {
             @else { a href={ (call.prefix) "/?past=day" } { "The last day" } }
         }
         div.charts {
-            (jobs(&spans, &begins, (each, counted)))
-            (times(("chart-latency", "From due until begun"), (&spans, &begins), |span| &span.latency))
-            (times(("chart-duration", "In the sandbox"), (&spans, &begins), |span| &span.duration))
-            (ways(&spans))
+            (jobs(spans, &begins, (each, counted)))
+            (times(("chart-latency", "From due until begun"), (spans, &begins), |span| &span.latency))
+            (times(("chart-duration", "In the sandbox"), (spans, &begins), |span| &span.duration))
+            (ways(spans))
         }
     }
 }
 
+/// When each span began, as people read it.
+fn begins(past: &Past, each: u64, now: UnixMs) -> Vec<String> {
+    // To the nearest one: the clock may have been set since the start.
+    let minute = (now.0.saturating_sub(past.gone.as_millis() as u64) + 30_000) / 60_000;
+    let points = past.spans.len() as u64;
+    (0..points)
+        .map(|place| (minute + 1).saturating_sub((points - place) * each))
+        .map(|minute| rfc3339(UnixMs(minute * 60_000)))
+        .map(|at| at.get(11..16).unwrap_or_default().to_owned())
+        .collect()
+}
+
 fn jobs(spans: &[Span], begins: &[String], (each, counted): (u64, usize)) -> Markup {
+    // Before the runner started there is nothing, which is not the same as no jobs.
     let before = spans.len().saturating_sub(counted);
     let line = |name, class, of: fn(&Span) -> u64| Line {
         name,
@@ -152,7 +152,27 @@ fn ways(spans: &[Span]) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::time;
+    use super::*;
+
+    #[test]
+    fn spans_are_told_by_the_minutes_that_they_begin_with() {
+        let past = |spans, gone| Past {
+            spans: vec![Span::default(); spans],
+            counted: 1,
+            gone: Duration::from_millis(gone),
+        };
+        // 2030-01-31T10:07:50Z
+        let now = UnixMs(1_896_084_470_000);
+        for (each, gone, told) in [
+            (1, 50_000, ["10:05", "10:06", "10:07"]),
+            // It was counted a little otherwise than the clock shows.
+            (1, 50_400, ["10:05", "10:06", "10:07"]),
+            (1, 49_600, ["10:05", "10:06", "10:07"]),
+            (15, 50_000, ["09:23", "09:38", "09:53"]),
+        ] {
+            assert_eq!(begins(&past(3, gone), each, now), told, "{each}, {gone}");
+        }
+    }
 
     #[test]
     fn times_are_told_in_the_unit_that_suits_them() {

@@ -41,6 +41,7 @@ fn letter(id: JobId, died_at: u64, payload: usize) -> Letter {
         job: job.clone(),
         token: Token(1),
         attempt: 1,
+        due: job.due,
         checkpoint: None,
     };
     let mut attempt = report(&leased, permanent(), Vec::new()).attempt;

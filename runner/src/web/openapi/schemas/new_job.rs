@@ -89,15 +89,23 @@ fn enqueued() -> Value {
     let answer = object([
         ("id", id("The job.")),
         ("existing", flag("Whether it was there before.")),
+        (
+            "replaced",
+            id("The unique job that was cancelled so that this one takes its place."),
+        ),
+        (
+            "due",
+            instant("When a unique job that was put off (`debounce`) is due now."),
+        ),
         ("batch", or_null(is)),
     ]);
-    without(answer, &["batch"])
+    without(answer, &["replaced", "due", "batch"])
 }
 
 /// What each job of many is answered with.
 fn each(mut answer: Value) -> Value {
     answer["properties"]["error"] = name("Refused");
-    without(answer, &["id", "existing", "batch"])
+    without(answer, &["id", "existing", "replaced", "due", "batch"])
 }
 
 fn new_job() -> Value {
