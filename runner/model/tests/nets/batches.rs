@@ -2,12 +2,13 @@
 
 use sandhog_model::{
     BatchChange, BatchState, BatchWish, Callback, Command, Event, JobId, Ledger, Link, Record,
-    RecordAt, Terms, UnixMs, Verdict,
+    RecordAt, Rejected, Retention, Terms, UnixMs, Verdict,
 };
 
 use crate::{
     cases::{AT, HELD, ID},
-    sample::{attempt, cancellation, job, output},
+    sample::{attempt, cancellation, job, now, output},
+    table::ledger,
 };
 
 const BATCH: JobId = JobId(50);
@@ -138,6 +139,7 @@ pub(crate) fn wishes() -> Vec<(&'static str, Command)> {
     vec![
         ("batch open", open(53, 1)),
         ("batch open, with a taken id", open(10, 1)),
+        ("batch open, payload as large as may be", open(53, 64 << 10)),
         ("batch open, payload too large", open(53, (64 << 10) + 1)),
         ("batch seal", wish(BatchChange::Seal)),
         ("batch cancel", wish(cancel)),
@@ -184,4 +186,103 @@ fn what_was_forgotten_of_a_batch_stays_counted_without_the_beginning_of_the_log(
     assert_eq!(again.complete(), Ok(()));
     assert_eq!(live.batch_count(BATCH).ended.completed, 1);
     assert_eq!(again.batch_count(BATCH), live.batch_count(BATCH));
+}
+
+/// Job 10 in a batch that ended at 2 s, when its only attempt ended so.
+fn ended(verdict: Verdict) -> Ledger {
+    let mut attempt = attempt();
+    (attempt.token, attempt.number, attempt.ended_at) = (HELD, 1, UnixMs(2_000));
+    let over = BatchState {
+        ended_at: Some(UnixMs(2_000)),
+        ..sealed()
+    };
+    ledger(&[
+        told(sealed(), &[]),
+        member(),
+        Event::Leased {
+            id: ID,
+            token: HELD,
+            at: UnixMs(1_000),
+        },
+        Event::Settled {
+            id: ID,
+            attempt: Box::new(attempt),
+            verdict,
+            children: Vec::new(),
+        },
+        told(over, &[]),
+    ])
+}
+
+/// Whether the batch is among what is forgotten.
+fn is_forgotten(ledger: &Ledger, ended_before: u64, spared_from: u64) -> bool {
+    let retention = Retention {
+        ended_before: UnixMs(ended_before),
+        keep: 9,
+        spared_from: UnixMs(spared_from),
+        max: 9,
+    };
+    let events = ledger.decide(Command::Prune(retention), now(AT), 0);
+    let events = events.expect("nothing stands against it");
+    let mut forgotten = events.iter().map(|event| match event {
+        Event::BatchForgotten { id, .. } => Some(*id),
+        _ => None,
+    });
+    forgotten.any(|id| id == Some(BATCH))
+}
+
+#[test]
+fn a_batch_is_forgotten_when_it_ended_before_the_instant_and_nobody_asks_for_it() {
+    let ledger = ended(Verdict::Completed(output()));
+    for (ended_before, spared_from, expected) in [
+        (2_000, u64::MAX, false),
+        (2_001, u64::MAX, true),
+        (2_001, 2_001, true),
+        (2_001, 2_000, false),
+    ] {
+        let forgotten = is_forgotten(&ledger, ended_before, spared_from);
+        assert_eq!(forgotten, expected, "{ended_before} {spared_from}");
+    }
+}
+
+/// Its dead letter may still be brought back and complete, and then what follows a success follows.
+#[test]
+fn a_batch_is_kept_while_a_dead_letter_of_it_may_still_make_it_succeed() {
+    let reason = "no".to_string();
+    assert!(!is_forgotten(&ended(Verdict::Dead), AT, u64::MAX));
+    let dropped = ended(Verdict::Discarded { reason });
+    assert!(is_forgotten(&dropped, AT, u64::MAX));
+}
+
+#[test]
+fn the_id_of_a_batch_is_taken_as_long_as_there_are_jobs_of_it() {
+    let (name, success, complete) = (None, None, None);
+    let change = BatchChange::Open {
+        name,
+        success,
+        complete,
+    };
+    let open = || {
+        Command::Batch(BatchWish {
+            id: BATCH,
+            change: change.clone(),
+        })
+    };
+    let refused = ledger(&[member()]).decide(open(), now(AT), 0);
+    assert!(
+        matches!(refused, Err(Rejected::IdTaken(BATCH))),
+        "{refused:?}"
+    );
+    assert!(ledger(&[]).decide(open(), now(AT), 0).is_ok());
+}
+
+#[test]
+fn ledgers_that_know_other_things_of_a_batch_are_not_the_same() {
+    let named = |name: &str| {
+        let name = Some(name.into());
+        let state = BatchState { name, ..state() };
+        ledger(&[told(state, &[])])
+    };
+    assert_eq!(named("one"), named("one"));
+    assert_ne!(named("one"), named("another"));
 }

@@ -1,11 +1,11 @@
 //! The rows and columns of the table: states, facts and wishes, all about job 10.
 
 use sandhog_model::{
-    Amend, Asked, Attempt, Command, Digest, Event, FailureKind, Job, JobId, OnConflict, Outcome,
-    Retention, Scope, Terms, Token, TrapKind, Unique, UnixMs, Verdict, Waiting,
+    Amend, Asked, Attempt, Command, Event, FailureKind, Job, JobId, OnConflict, Outcome, Retention,
+    Token, TrapKind, UnixMs, Verdict, Waiting,
 };
 
-use crate::sample::{attempt, cancellation, failed, failure, job, output, report};
+use crate::sample::{attempt, cancellation, failed, failure, job, output, report, saying_more};
 
 /// The job.
 pub(crate) const ID: JobId = JobId(10);
@@ -78,25 +78,6 @@ pub(crate) fn states() -> Vec<(&'static str, Vec<Event>)> {
             ],
         ),
     ]
-}
-
-/// The job with a group, a unique key, an end of its waiting and of its retries.
-fn saying_more() -> Job {
-    let mut job = job(10, "k", 0);
-    job.terms = Terms {
-        expires: Some(UnixMs(4_000)),
-        retry_for_ms: Some(2_000),
-        group: Some("g".into()),
-        unique: Some(Unique {
-            key: Digest(9),
-            says: "nine".into(),
-            scope: Scope::UNFINISHED,
-            until: None,
-            on_conflict: OnConflict::Reject,
-        }),
-        ..Terms::default()
-    };
-    job
 }
 
 fn asked(token: Token, how: Asked) -> Event {
@@ -321,6 +302,7 @@ fn changes() -> Vec<(String, Command)> {
     let named = [
         ("amend snooze", snooze(9_800)),
         ("amend snooze, as it is", snooze(0)),
+        ("amend snooze by 100 years", snooze(3_155_760_005_000)),
         ("amend snooze past 100 years", snooze(3_155_760_005_001)),
         ("amend discard", discard(Some("no use"))),
         ("amend discard, no reason", discard(None)),
@@ -346,14 +328,15 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
     let settle = |token: Token, outcome| Command::Settle(Box::new(report(10, token.0, outcome)));
     let late = settle(Token(9), Outcome::Completed(output()));
     let lose = |token| Command::Lose { id, token };
-    let prune = |before, keep| {
+    let spare = |before, keep, spared_from| {
         Command::Prune(Retention {
             ended_before: UnixMs(before),
             keep,
-            spared_from: UnixMs(u64::MAX),
+            spared_from: UnixMs(spared_from),
             max: 9,
         })
     };
+    let prune = |before, keep| spare(before, keep, u64::MAX);
     let cancel = |how, length| {
         Command::Amend(Amend::Cancel {
             id,
@@ -391,6 +374,8 @@ pub(crate) fn wishes(token: Token) -> Vec<(String, Command)> {
         ("prune by age, ended just then", prune(2_000, 9)),
         ("prune by age, ended just before", prune(2_001, 9)),
         ("prune by number", prune(0, 0)),
+        ("prune by age, but what just ended", spare(AT, 9, 2_000)),
+        ("prune by age, but what ends later", spare(AT, 9, 2_001)),
     ];
     let reports = outcomes().into_iter();
     let reports = reports.map(|(name, outcome)| (format!("settle {name}"), settle(token, outcome)));

@@ -60,6 +60,8 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         ..runs.clone()
     };
     let ended_alike = Carried {
+        attempts: same().attempts,
+        losses: same().losses,
         failure: same().failure,
         ..ended(Token(token.0 + 7))
     };
@@ -74,7 +76,7 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         ("carried as it is", anew(same())),
         ("carried, ended meanwhile", anew(ended(Token(token.0 + 7)))),
         (
-            "carried, ended meanwhile with the failure it had",
+            "carried, ended meanwhile, and nothing else",
             anew(ended_alike),
         ),
         ("carried, runs meanwhile", anew(runs)),

@@ -9,6 +9,7 @@ mod crons;
 mod golden;
 mod history;
 mod kept;
+mod keys;
 mod lifecycle;
 mod predict;
 mod queues;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use sandhog_model::{
     Ahead, Command, Event, Hold, JobId, Ledger, Now, Outcome, QueueLimits, QueueMode, QueueRule,
-    QueueRules, RecordAt, Rival, Steering,
+    QueueRules, RecordAt, Rival, Steering, UnixMs,
 };
 
 use crate::sample::{job, now, output, report};
@@ -336,4 +336,19 @@ fn as_many_run_as_may_and_the_next_begins_when_one_ends() {
     assert_eq!(shop.claim(), None);
     shop.steer("a", None, Some(QueueLimits::default()));
     assert_eq!(shop.ledger.limits("a").concurrency, Some(2));
+}
+
+/// The clock showed its instant, and nobody has looked yet.
+#[test]
+fn what_is_due_is_held_back_by_what_is_before_it_and_what_is_not_by_nothing() {
+    let mut shop = Shop::new(QueueRules::default());
+    let mut later = job(1, "k", 0);
+    later.due = UnixMs(1_000);
+    shop.wish(Command::Enqueue(Box::new(later)));
+    assert_eq!(shop.ledger.hold(JobId(1), now(999)), None);
+    let hold = Some(Hold::Behind(Ahead::default()));
+    assert_eq!(shop.ledger.hold(JobId(1), now(1_000)), hold);
+    // It stays due when the clock is set back.
+    shop.ledger.advance(now(1_000));
+    assert_eq!(shop.ledger.hold(JobId(1), now(999)), hold);
 }

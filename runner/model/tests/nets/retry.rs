@@ -3,10 +3,15 @@
 use proptest::prelude::*;
 use sandhog_model::{
     Backoff, Command, Event, FailureKind, JobId, Ledger, RecordAt, RetryPolicy, Settlement, Status,
-    TrapKind, Verdict, limits::BACKOFF_MS,
+    Token, TrapKind, UnixMs, Verdict,
+    limits::{BACKOFF_MS, LOSSES},
 };
 
-use crate::sample::{failed, job, now, policy, report};
+use crate::{
+    cases::{AT, HELD, ID},
+    sample::{failed, job, now, policy, report},
+    table::ledger,
+};
 
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
@@ -232,4 +237,57 @@ fn failures_that_repeat_themselves_are_capped_apart_from_the_others() {
         12
     );
     assert_eq!(last_of(&policy, [Error; 11].into_iter().chain([trap])), 12);
+}
+
+#[test]
+fn a_job_is_tried_again_up_to_the_end_of_its_time_to_fail_and_not_past_it() {
+    for (retry_for_ms, is_retried) in [(999, false), (1_000, true)] {
+        let mut job = job(ID.0, "k", 0);
+        job.terms.retry_for_ms = Some(retry_for_ms);
+        let at = UnixMs(1_000);
+        let (id, token) = (ID, HELD);
+        let ledger = ledger(&[
+            Event::Enqueued(Box::new(job)),
+            Event::Leased { id, token, at },
+        ]);
+        // The policy of the report waits 1 s.
+        let settle = report(ID.0, HELD.0, failed(FailureKind::Error));
+        let events = ledger.decide(Command::Settle(Box::new(settle)), now(AT), 0);
+        let events = events.expect("the holder may report");
+        let [Event::Settled { verdict, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        let retry = Verdict::Retry {
+            due: UnixMs(AT + 1_000),
+        };
+        assert_eq!(
+            *verdict == retry,
+            is_retried,
+            "{retry_for_ms} ms: {verdict:?}"
+        );
+        assert_eq!(*verdict == Verdict::Dead, !is_retried, "{retry_for_ms} ms");
+    }
+}
+
+#[test]
+fn a_job_that_took_its_worker_away_once_too_often_is_buried_and_says_how_often() {
+    let mut ledger = ledger(&[Event::Enqueued(Box::new(job(ID.0, "k", 0)))]);
+    for time in 1..=LOSSES + 1 {
+        let token = Token(time.into());
+        let at = UnixMs(AT);
+        let leased = Event::Leased { id: ID, token, at };
+        ledger.evolve(&leased, RecordAt(500), 0).expect("sound");
+        let events = ledger.decide(Command::Lose { id: ID, token }, now(AT), 0);
+        let events = events.expect("the lease holds it");
+        let [Event::Lost { buried, .. }] = &events[..] else {
+            panic!("{events:?}");
+        };
+        let failure = buried.as_ref().and_then(|last| last.failure.as_ref());
+        assert_eq!(failure.is_some(), time > LOSSES, "{time}");
+        assert!(
+            failure.is_none_or(|failure| failure.cause.contains("4 times")),
+            "{failure:?}"
+        );
+        ledger.evolve(&events[0], RecordAt(501), 0).expect("sound");
+    }
 }

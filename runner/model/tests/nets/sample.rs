@@ -1,8 +1,8 @@
 //! Jobs, attempts and failures to test with.
 
 use sandhog_model::{
-    Asked, Attempt, Cancellation, Failure, FailureKind, Job, JobId, KindDefaults, NewJob, Now,
-    Outcome, Output, RetryPolicy, Settlement, Token, UnixMs,
+    Asked, Attempt, Cancellation, Digest, Failure, FailureKind, Job, JobId, KindDefaults, NewJob,
+    Now, OnConflict, Outcome, Output, RetryPolicy, Scope, Settlement, Terms, Token, Unique, UnixMs,
 };
 
 /// Both clocks at `ms`.
@@ -31,6 +31,25 @@ pub(crate) fn job(id: u128, kind: &str, at: u64) -> Job {
     };
     new.accept(JobId(id), UnixMs(at), &KindDefaults::default())
         .expect("within bounds")
+}
+
+/// Job 10 with a group, a unique key, an end of its waiting and of its retries.
+pub(crate) fn saying_more() -> Job {
+    let mut job = job(10, "k", 0);
+    job.terms = Terms {
+        expires: Some(UnixMs(4_000)),
+        retry_for_ms: Some(2_000),
+        group: Some("g".into()),
+        unique: Some(Unique {
+            key: Digest(9),
+            says: "nine".into(),
+            scope: Scope::UNFINISHED,
+            until: None,
+            on_conflict: OnConflict::Reject,
+        }),
+        ..Terms::default()
+    };
+    job
 }
 
 /// An attempt as a worker reports it: what the ledger knows better is left wrong.

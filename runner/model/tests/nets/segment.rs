@@ -179,6 +179,19 @@ fn a_torn_batch_is_cut_where_it_tore_and_acknowledged_frames_never_are() {
     }
 }
 
+/// The first frame after it proves nothing, being of the same batch; the one behind that does.
+#[test]
+fn a_torn_batch_is_refused_when_something_was_written_after_it_was_synced() {
+    let (mut bytes, places) = segment(3, |number| u32::from(number == 1));
+    bytes[places[0] + 2] ^= 1;
+    let (count, end) = read(&bytes, expected());
+    assert_eq!((count, end.offset), (0, places[0]));
+    assert_eq!(end.ending, Ending::Refused(Refusal::DamagedMiddle));
+    let (count, end) = read(&bytes[..places[2]], expected());
+    assert_eq!((count, end.offset), (0, places[0]));
+    assert!(matches!(end.ending, Ending::Cut { .. }), "{:?}", end.ending);
+}
+
 #[test]
 fn junk_behind_the_last_frame_is_cut_whatever_it_is() {
     let (bytes, places) = segment(5, synced);
@@ -192,6 +205,21 @@ fn junk_behind_the_last_frame_is_cut_whatever_it_is() {
         .encode(head, b"of another segment", &mut other)
         .unwrap();
     let wild = |length: u32| [&length.to_le_bytes()[..], &[7; 60]].concat();
+    // A sound frame whose place nothing can have reached that was written into these few bytes.
+    let mut far = vec![0xFF];
+    let head = FrameHead {
+        sequence: FIRST + 1_000_000,
+        unsynced: 0,
+    };
+    let seal = Seal::from(&header());
+    seal.encode(head, b"of nowhere", &mut far).unwrap();
+    // What looks like the next frame but one, and cannot be here to its end.
+    let long = [
+        &[0xFF; 40][..],
+        &(8_u32 << 20).to_le_bytes(),
+        &(FIRST + 6).to_le_bytes(),
+        &[0; 8],
+    ];
     for junk in [
         vec![0xFF; 1],
         vec![0xFF; 4096],
@@ -199,6 +227,8 @@ fn junk_behind_the_last_frame_is_cut_whatever_it_is() {
         frame(0),
         frame(4),
         other,
+        far,
+        long.concat(),
         bytes.clone(),
         wild(1),
         wild((16 << 20) + 1),
