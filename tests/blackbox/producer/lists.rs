@@ -105,6 +105,59 @@ fn a_list_goes_on_over_a_runner_that_is_killed() {
 }
 
 #[test]
+fn no_kill_makes_a_list_of_a_busy_runner_lose_a_row_or_tell_it_twice() {
+    const WALKS: usize = 3;
+    let (home, between, mut runner) = begin();
+    let client = client(between.address());
+    let runtime = runtime();
+    let many: Vec<NewJob> = (0..400).map(later).collect();
+    let there: BTreeSet<String> = runtime
+        .block_on(client.enqueue_many(&many))
+        .into_iter()
+        .map(|answer| answer.unwrap().id)
+        .collect();
+    let walks: Vec<_> = (0..WALKS)
+        .map(|walk| {
+            let client = client.clone();
+            runtime.spawn(async move {
+                let filter = JobFilter::new().page_size(5);
+                let filter = if walk == 0 { filter.by_due() } else { filter };
+                let (mut list, mut told) = (client.list(&filter), Vec::new());
+                while let Some(rows) = list.next().await.unwrap() {
+                    told.extend(ids(&rows));
+                    // In the order of what is due these come before those that are there.
+                    let job = later(0).delay(HOUR / 2);
+                    let id = enqueue(&client, &job).await;
+                    client.discard(&id, None).await.ok();
+                }
+                told
+            })
+        })
+        .collect();
+    for _ in 0..if sandhog_kit::long() { 10 } else { 3 } {
+        between.wait_for_more_answers(20);
+        if walks.iter().all(tokio::task::JoinHandle::is_finished) {
+            break;
+        }
+        runner.kill9();
+        runner = home.start();
+        between.lead_to(runner.http());
+    }
+    for walk in walks {
+        let told = runtime.block_on(walk).unwrap();
+        let once: BTreeSet<String> = told.iter().cloned().collect();
+        assert_eq!(told.len(), once.len(), "one came twice");
+        assert!(
+            once.is_superset(&there),
+            "{} of {}",
+            once.len(),
+            there.len()
+        );
+    }
+    drop(runner);
+}
+
+#[test]
 fn jobs_are_found_by_all_that_a_filter_says() {
     let home = Home::with(SANDHOG, &["misbehave"]).over_http();
     home.grant("misbehave", "[grants]\nenqueue = { queues = [\"*\"] }\n");

@@ -98,3 +98,25 @@ fn what_stands_in_the_way_of_a_job_is_told() {
         assert_eq!(refused.code(), Some(&Code::NotFound), "{refused}");
     });
 }
+
+#[test]
+fn what_becomes_of_a_unique_job_in_the_way_is_told() {
+    let home = Home::new(SANDHOG).over_http();
+    let runner = home.start();
+    let client = client(runner.http());
+    runtime().block_on(async {
+        let wait = Duration::from_secs(3600);
+        let job = |unique: Unique| NewJob::new("k", 1).delay(wait).unique(unique);
+        let put = async |job: NewJob| client.enqueue(&job).await.unwrap();
+        let first = put(job(Unique::payload())).await;
+        assert_eq!((&first.replaced, &first.due), (&None, &None));
+        let second = put(job(Unique::payload().replace())).await;
+        assert_eq!((second.existing, second.replaced), (false, Some(first.id)));
+        let before = client.get(&second.id).await.unwrap().at;
+        let later = put(job(Unique::payload().debounce()).delay(wait * 2)).await;
+        assert_eq!((later.existing, &later.id), (true, &second.id));
+        let now = client.get(&second.id).await.unwrap().at;
+        assert_eq!(later.due.as_ref(), Some(&now));
+        assert!(now > before, "{now} after {before}");
+    });
+}
