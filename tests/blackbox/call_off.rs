@@ -113,6 +113,21 @@ fn a_handler_that_is_told_may_end_by_itself() {
 }
 
 #[test]
+fn jobs_that_are_only_asked_to_end_are_counted_apart() {
+    let home = home("[runner]\ncancel_grace = \"1h\"\n");
+    let _runner = home.start();
+    let runs = home.enqueue(&["heed", "x", "--header", "end=ok", "--tag", "red"]);
+    let _waits = home.enqueue(&["unserved", "x", "--tag", "red"]);
+    let _ = home.job_in(&runs, "running");
+    let cancel = ["job", "cancel", "--tag", "red"];
+    let dry = home.run(&[&cancel[..], &["--dry-run"]].concat()).exits(0);
+    let told = "1 job would be cancelled, 1 asked to end; nothing was changed\n";
+    assert_eq!(dry.stderr, told);
+    let both = home.run(&cancel).exits(0);
+    assert_eq!(both.stderr, "1 job cancelled, 1 asked to end\n");
+}
+
+#[test]
 fn a_handler_that_waits_as_the_contract_offers_it_ends_at_once() {
     let home = home("[runner]\ncancel_grace = \"1h\"\n");
     let _runner = home.start();

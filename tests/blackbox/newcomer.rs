@@ -50,8 +50,29 @@ fn a_letter_of_a_job_that_died_again_says_what_is_counted() {
     });
     let rows = home.run(&["dead", "ls"]).exits(0).text();
     assert!(
-        rows.contains("2 in all, 1 each time") && !rows.contains("2/1"),
+        rows.contains("1 of 1, 2 in all") && !rows.contains("2/1"),
         "{rows}"
+    );
+    let letter = home.json(&["dead", "show", &id]);
+    assert_eq!(
+        (&letter["attempts_in_all"], &letter["attempts"][1]["in_all"]),
+        (&2.into(), &2.into())
+    );
+    let shown = home.run(&["dead", "show", &id]).exits(0).text();
+    for says in ["\nattempt 1 failed", "\nattempt 1, number 2 in all, failed"] {
+        assert!(shown.contains(says), "{says}: {shown}");
+    }
+    let job = home.run(&["job", "show", &id]).exits(0).text();
+    assert!(job.contains("1 of 1, 2 in all"), "{job}");
+    // The same number twice: the later is meant, and how to see the other is told.
+    let logs = |words: &[&str]| home.run(&[&["job", "logs", &id], words].concat()).exits(0);
+    let latest = logs(&["--attempt", "1"]);
+    let told = "this is attempt 1, number 2 in all: see number 1 with --in-all";
+    assert!(latest.stderr.contains(told), "{}", latest.stderr);
+    let first = logs(&["--in-all", "1", "-o", "json"]).json();
+    assert_eq!(
+        (&first["attempt"], &first["in_all"], &first["also"]),
+        (&1.into(), &1.into(), &serde_json::json!([2]))
     );
     drop(runner);
 }

@@ -11,12 +11,12 @@ mod queue;
 mod waiting;
 mod why;
 
-use sandhog_model::{Attempt, JobId, LogLine};
+use sandhog_model::{Attempt, JobId, State};
 
 pub use enqueue::check_job;
 
 use super::{
-    ApiError, AttemptLogs, Ctx, ErrorCode, Pong, Reply, Request, Response, RunnerStats, Stats,
+    ApiError, AttemptLogs, Ctx, ErrorCode, Nth, Pong, Reply, Request, Response, RunnerStats, Stats,
     WorkersAct,
 };
 use crate::{
@@ -136,37 +136,53 @@ fn keep_latest_logs(attempts: &mut [Attempt]) {
     }
 }
 
-async fn logs(ctx: &Ctx, id: JobId, attempt: Option<u32>) -> Result<AttemptLogs, ApiError> {
+async fn logs(ctx: &Ctx, id: JobId, attempt: Option<Nth>) -> Result<AttemptLogs, ApiError> {
     let view = job(ctx, id).await?;
     let live = ctx.running.as_ref().and_then(|running| running.live(id));
-    let current = view.attempts.last().map_or(0, |last| last.number) + 1;
-    if let Some(live) = live.filter(|_| attempt.is_none_or(|number| number == current)) {
+    let next = view.attempts.len() as u32 + 1;
+    let current = match view.row.state {
+        State::Running => view.row.attempt,
+        _ => view.attempts.last().map_or(0, |last| last.number) + 1,
+    };
+    let fits = |number, place| match attempt {
+        Some(Nth::Number(wanted)) => wanted == number,
+        Some(Nth::InAll(wanted)) => wanted == place,
+        None => true,
+    };
+    let also = |number, place| {
+        let others = view.attempts.iter().zip(1..);
+        let others = others.filter(|(one, at)| one.number == number && *at != place);
+        others.map(|(_, at)| at).collect()
+    };
+    if let Some(live) = live.filter(|_| fits(current, next)) {
         return Ok(AttemptLogs {
             id,
             attempt: current,
+            in_all: next,
+            also: also(current, next),
             running: true,
             lines: live.logs,
             dropped: 0,
         });
     }
     // Numbers start again after a requeue; the latest of a number is meant.
-    let found = match attempt {
-        Some(number) => view.attempts.into_iter().rfind(|one| one.number == number),
-        None => view.attempts.into_iter().next_back(),
-    };
-    let Some(found) = found else {
+    let mut ended = view.attempts.iter().zip(1..next).rev();
+    let Some((found, place)) = ended.find(|(one, at)| fits(one.number, *at)) else {
         let what = match attempt {
-            Some(number) => format!("job {id} has no attempt {number} that ended"),
+            Some(Nth::Number(number) | Nth::InAll(number)) => {
+                format!("job {id} has no attempt {number} that ended")
+            }
             None => format!("job {id} has had no attempt yet"),
         };
         return Err(ApiError::new(ErrorCode::NotFound, what));
     };
-    let lines: Vec<LogLine> = found.logs;
     Ok(AttemptLogs {
         id,
         attempt: found.number,
+        in_all: place,
+        also: also(found.number, place),
         running: false,
-        lines,
+        lines: found.logs.clone(),
         dropped: found.dropped_lines,
     })
 }

@@ -37,7 +37,7 @@ pub use frame::{FRAME_BYTES, FrameError, decode_body, encode_body};
 pub use handle::{check_job, handle};
 pub use paging::by_name;
 pub use reload::{Difference, Reload, Reloaded, Setting, SettingsInForce};
-pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Request, WAIT_MS, WorkersAct};
+pub use request::{CronAct, JOBS_PER_ENQUEUE, JobAct, Nth, Request, WAIT_MS, WorkersAct};
 pub use response::{
     ActedOnCron, AttemptLogs, CronDoes, CronView, Enqueued, Joined, Plugins, Pong, QueueView,
     Response, RunnerStats, Stats, Waited, busy_of_slots,

@@ -72,6 +72,15 @@ pub enum CronAct {
     Remove,
 }
 
+/// An attempt of a job by a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Nth {
+    /// The latest of this number, which begins anew when the job is brought back.
+    Number(u32),
+    /// The one in this place among all, those before the job was brought back included.
+    InAll(u32),
+}
+
 /// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Request {
@@ -99,7 +108,7 @@ pub enum Request {
         /// Of which job.
         id: JobId,
         /// Of which attempt; the latest when `None`, the running one included.
-        attempt: Option<u32>,
+        attempt: Option<Nth>,
     },
     /// Run a waiting job now, or a completed or discarded one again.
     Retry {

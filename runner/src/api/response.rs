@@ -178,6 +178,12 @@ pub struct AttemptLogs {
     pub id: JobId,
     /// The attempt's number.
     pub attempt: u32,
+    /// Its place among all attempts, those before the job was brought back included, from 1.
+    #[serde(default)]
+    pub in_all: u32,
+    /// Those of the other attempts with the same number.
+    #[serde(default)]
+    pub also: Vec<u32>,
     /// Whether it still runs.
     pub running: bool,
     /// The lines, in order.

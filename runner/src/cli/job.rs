@@ -17,7 +17,7 @@ use super::{
     shapes, text, when,
 };
 use crate::{
-    api::Request,
+    api::{Nth, Request},
     plugin::Progress,
     store::{JobFilter, JobRow, JobView, PageRequest},
 };
@@ -39,7 +39,14 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
                 session.say(&shown(&view, progress.as_ref()))?;
             }
         }
-        JobCommand::Logs { id, attempt } => logs(session, id, attempt)?,
+        JobCommand::Logs {
+            id,
+            attempt,
+            in_all,
+        } => {
+            let attempt = in_all.map(Nth::InAll).or(attempt.map(Nth::Number));
+            logs(session, id, attempt)?;
+        }
         JobCommand::Cancel { which, said } => {
             return bulk::run(session, which, &Verb::call_off(Asked::Cancel, said));
         }
@@ -155,7 +162,7 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
             "state",
             format!("{}, {}", row.state, text::ago(row.at, now)),
         ),
-        ("attempt", tries(row.attempt, row.max_attempts, view.losses)),
+        ("attempt", view.tries()),
         ("priority", row.priority.to_string()),
         ("enqueued", text::ago(job.enqueued_at, now)),
         ("payload", payload(&job.content_type, job.payload.len())),
@@ -195,16 +202,6 @@ fn shown(view: &JobView, progress: Option<&Progress>) -> String {
     let mut shown = text::fields(&fields);
     history(&mut shown, &view.attempts);
     shown
-}
-
-/// Attempts, and those that ended with their runner, which use up none.
-pub(super) fn tries(attempt: u32, most: u32, losses: u32) -> String {
-    let used = format!("{attempt} of {most}");
-    match losses {
-        0 => used,
-        1 => format!("{used}, and 1 lost with its runner"),
-        _ => format!("{used}, and {losses} lost with their runner"),
-    }
 }
 
 /// What few jobs say.
@@ -259,11 +256,12 @@ fn payload(content_type: &str, bytes: usize) -> String {
 /// Every attempt, oldest first, with the lines of the last.
 pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
     let now = wall();
-    for attempt in attempts {
+    for (attempt, in_all) in attempts.iter().zip(1..) {
+        let name = numbered(attempt.number, in_all);
         if attempt.digest.is_empty() {
             // It never began, or nobody saw its end.
             let ended = text::ago(attempt.ended_at, now);
-            let _ = writeln!(shown, "\nattempt {} ended {ended}", attempt.number);
+            let _ = writeln!(shown, "\n{name} ended {ended}");
             attempt
                 .failure
                 .iter()
@@ -277,8 +275,7 @@ pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
         };
         let _ = writeln!(
             shown,
-            "\nattempt {} {verdict} {} after {}, {} of it at work, at most {} of memory, on {} {}",
-            attempt.number,
+            "\n{name} {verdict} {} after {}, {} of it at work, at most {} of memory, on {} {}",
             text::ago(attempt.ended_at, now),
             text::span(attempt.duration_us / 1_000),
             text::span(attempt.cpu_us / 1_000),
@@ -295,6 +292,14 @@ pub(super) fn history(shown: &mut String, attempts: &[Attempt]) {
         if attempt.dropped_lines > 0 {
             let _ = writeln!(shown, "  | {} lines left out", attempt.dropped_lines);
         }
+    }
+}
+
+/// An attempt by its number, which begins anew when the job is brought back, and then by its place among all.
+fn numbered(number: u32, in_all: u32) -> String {
+    match number == in_all {
+        true => format!("attempt {number}"),
+        false => format!("attempt {number}, number {in_all} in all,"),
     }
 }
 
@@ -342,7 +347,7 @@ pub(super) fn log_line(line: &LogLine) -> String {
     shown
 }
 
-fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<u32>) -> Outcome<()> {
+fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<Nth>) -> Outcome<()> {
     let logs = ask!(session, Request::Logs { id, attempt }, Logs);
     if session.is_json() {
         return session.json(&shapes::logs(&logs));
@@ -358,6 +363,16 @@ fn logs(session: &mut Session<'_, '_>, id: JobId, attempt: Option<u32>) -> Outco
     } else if logs.lines.is_empty() {
         let so_far = if logs.running { " so far" } else { "" };
         session.note(&format!("attempt {} logged nothing{so_far}", logs.attempt));
+    }
+    // One that was asked for by a number that others have, too.
+    if matches!(attempt, Some(Nth::Number(_))) && !logs.also.is_empty() {
+        let also: Vec<String> = logs.also.iter().map(u32::to_string).collect();
+        session.note(&format!(
+            "this is attempt {}, number {} in all: see number {} with --in-all",
+            logs.attempt,
+            logs.in_all,
+            also.join(" or ")
+        ));
     }
     Ok(())
 }

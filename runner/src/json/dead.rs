@@ -4,7 +4,7 @@ use sandhog_model::Letter;
 use serde_json::{Value, json};
 
 use super::{
-    shapes::{accepted, attempt, failure, failure_row},
+    shapes::{accepted, attempts, failure, failure_row},
     when::rfc3339,
 };
 use crate::store::{DeadRow, LetterName};
@@ -17,6 +17,8 @@ pub(crate) fn row(row: &DeadRow) -> Value {
         "queue": row.queue,
         "state": "dead",
         "attempt": row.attempts,
+        "attempts_in_all": row.attempts,
+        "last_attempt": row.last,
         "max_attempts": row.max_attempts,
         "died_at": (row.died_at.0 > 0).then(|| rfc3339(row.died_at)),
         "failure": failure_row(&row.failure),
@@ -43,7 +45,8 @@ pub(crate) fn letter(letter: &Letter) -> Value {
         "failure": last.and_then(|last| last.failure.as_ref()).map(failure),
         "digest": last.map(|last| last.digest.as_str()),
         "parent": letter.job.parent,
-        "attempts": letter.attempts.iter().map(attempt).collect::<Value>(),
+        "attempts": attempts(&letter.attempts),
+        "attempts_in_all": letter.attempts.len(),
         "losses": letter.losses,
     });
     accepted(&mut value, &letter.job);

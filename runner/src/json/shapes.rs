@@ -61,7 +61,8 @@ pub(crate) fn job(view: &JobView) -> Value {
         value["failure"] = failure(full);
     }
     accepted(&mut value, &view.job);
-    value["attempts"] = view.attempts.iter().map(attempt).collect();
+    value["attempts"] = attempts(&view.attempts);
+    value["attempts_in_all"] = view.attempts.len().into();
     value["losses"] = view.losses.into();
     value["reason"] = view.reason.clone().into();
     value["waiting_because"] = view.waiting_because.clone().into();
@@ -147,6 +148,16 @@ pub(crate) fn is_text(content_type: &str) -> bool {
 fn essence(content_type: &str) -> String {
     let essence = content_type.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
+}
+
+/// All attempts, each with its place among them.
+pub(crate) fn attempts(attempts: &[Attempt]) -> Value {
+    let placed = attempts.iter().zip(1_u32..).map(|(one, in_all)| {
+        let mut value = attempt(one);
+        value["in_all"] = in_all.into();
+        value
+    });
+    placed.collect()
 }
 
 /// One attempt.
@@ -278,6 +289,8 @@ pub(crate) fn logs(logs: &AttemptLogs) -> Value {
     json!({
         "id": logs.id,
         "attempt": logs.attempt,
+        "in_all": logs.in_all,
+        "also": logs.also,
         "running": logs.running,
         "lines": logs.lines.iter().map(log_line).collect::<Value>(),
         "dropped_lines": logs.dropped,

@@ -29,7 +29,7 @@ pub use error::StoreError;
 pub use observed::Observed;
 pub use view::{
     Amended, BatchRow, CronRow, FailureRow, JobFilter, JobRow, JobView, Page, PageRequest,
-    QueueRow, Steer, StoreStats, UniqueRow,
+    QueueRow, Steer, StoreStats, UniqueRow, tries,
 };
 
 /// An answer that comes once what it says is durable.

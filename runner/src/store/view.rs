@@ -73,6 +73,31 @@ pub struct JobView {
     pub waiting_because: Option<String>,
 }
 
+impl JobView {
+    /// Its attempts in words.
+    #[must_use]
+    pub fn tries(&self) -> String {
+        let (row, running) = (&self.row, self.row.state == State::Running);
+        let in_all = self.attempts.len() as u32 + u32::from(running);
+        tries(row.attempt, row.max_attempts, in_all, self.losses)
+    }
+}
+
+/// Attempts used of those allowed, in words. What was used before a job was brought back, and what used up none, such as one
+/// that snoozed, counts in all; those that ended with their runner are told apart.
+#[must_use]
+pub fn tries(used: u32, most: u32, in_all: u32, losses: u32) -> String {
+    let mut told = format!("{used} of {most}");
+    if in_all > used.saturating_add(losses) {
+        told += &format!(", {in_all} in all");
+    }
+    match losses {
+        0 => told,
+        1 => told + ", and 1 lost with its runner",
+        _ => told + &format!(", and {losses} lost with their runner"),
+    }
+}
+
 /// Which jobs a list shows. Empty fields do not filter.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct JobFilter {

@@ -1,4 +1,5 @@
-//! Which role each request needs; and the audit log: a line for every change that is asked for over HTTP, with who asked and what came of it.
+//! Which role each request needs; and the audit log: a line for every change that is asked for over HTTP, with who asked and what came of it. A
+//! change of all that fit goes on by pieces: it has one line when it begins, one when it ends, and none between.
 //! It goes where the runner's log goes, under the target `audit`.
 
 use std::net::SocketAddr;
@@ -39,6 +40,28 @@ impl Change {
         (needed, change)
     }
 
+    /// A change of so many letters, by pieces such as this one. It leaves a line that it begins.
+    pub(super) fn of_all(
+        piece: &Request,
+        letters: usize,
+        caller: &Caller,
+        peer: SocketAddr,
+    ) -> Option<Self> {
+        let (_, change) = Self::of(piece, caller, peer);
+        let mut change = change?;
+        change.on = format!("{letters} letters that fit");
+        change.tell("begun");
+        Some(change)
+    }
+
+    /// What came of all, and why it ended before its end if it did.
+    pub(super) fn went_through(mut self, done: u64, refused: u64, stopped: Option<&str>) {
+        self.result = format!("{done} done, {refused} refused");
+        if let Some(why) = stopped {
+            self.result += &format!(", the rest left as it was: {why}");
+        }
+    }
+
     /// What came of it.
     pub(super) fn ended(mut self, reply: &Reply) {
         self.result = match reply {
@@ -51,10 +74,8 @@ impl Change {
     pub(super) fn refused(mut self) {
         "forbidden".clone_into(&mut self.result);
     }
-}
 
-impl Drop for Change {
-    fn drop(&mut self) {
+    fn tell(&self, result: &str) {
         // As values with quotes: what a caller wrote cannot begin a line.
         tracing::info!(
             target: "audit",
@@ -63,14 +84,24 @@ impl Drop for Change {
             peer = %self.peer,
             what = self.what,
             on = ?self.on,
-            result = ?self.result,
+            result = ?result,
             "audit"
         );
     }
 }
 
-/// The least role that may ask this, the same over every way that leads here; and of what changes something,
-/// what it is called and what it is done to.
+impl Drop for Change {
+    fn drop(&mut self) {
+        self.tell(&self.result);
+    }
+}
+
+/// The least role that may ask this, the same over every way that leads here.
+pub(super) fn needed(request: &Request) -> Role {
+    weighed(request).0
+}
+
+/// The least role that may ask this; and of what changes something, what it is called and what it is done to.
 fn weighed(request: &Request) -> (Role, Option<(&'static str, String)>) {
     use Role::{Admin, Operator, Viewer};
     let (role, what, on) = match request {

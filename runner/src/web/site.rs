@@ -5,7 +5,7 @@ use std::{net::SocketAddr, sync::Arc};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::{
-    audit::Change,
+    audit::{self, Change},
     gate::Gate,
     problem::{Code, Problem},
     session::Sessions,
@@ -59,6 +59,15 @@ impl Site {
             change.ended(&reply);
         }
         reply
+    }
+
+    /// The same for a piece of a change that leaves lines of its own.
+    pub(super) async fn ask_piece(&self, request: Request, who: &Asking) -> Reply {
+        let needed = audit::needed(&request);
+        match who.caller.role < needed {
+            true => Err(ApiError::new(ErrorCode::Forbidden, forbidden(who, needed))),
+            false => handle(&self.ctx, request).await,
+        }
     }
 
     /// A place for an answer that takes long.

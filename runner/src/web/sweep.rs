@@ -11,6 +11,7 @@ use tokio::{
 };
 
 use super::{
+    audit::Change,
     problem::Problem,
     site::{Asking, Site, mismatch},
 };
@@ -146,6 +147,22 @@ impl Sweep {
         site: &Site,
         asking: &Asking,
         to: &mpsc::Sender<Bytes>,
+        tell: impl FnMut(&Swept) -> Option<String>,
+    ) -> Swept {
+        let (piece, count) = ((self.wish)(Vec::new(), false), self.letters.len());
+        let change = Change::of_all(&piece, count, &asking.caller, asking.peer);
+        let swept = self.by_pieces(site, asking, to, tell).await;
+        if let Some(change) = change {
+            change.went_through(swept.done, swept.refused, swept.stopped.as_deref());
+        }
+        swept
+    }
+
+    async fn by_pieces(
+        &self,
+        site: &Site,
+        asking: &Asking,
+        to: &mpsc::Sender<Bytes>,
         mut tell: impl FnMut(&Swept) -> Option<String>,
     ) -> Swept {
         let mut swept = Swept::default();
@@ -174,8 +191,8 @@ impl Sweep {
                 }
             }
             sent += piece.len();
-            let asked = site.ask((self.wish)(piece.to_vec(), false), asking).await;
-            match amended(asked) {
+            let wish = (self.wish)(piece.to_vec(), false);
+            match amended(site.ask_piece(wish, asking).await) {
                 Ok(answers) => swept.take(piece, answers),
                 Err(problem) => return swept.stopped(problem.detail),
             }

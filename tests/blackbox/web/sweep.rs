@@ -51,7 +51,7 @@ fn pattern(home: &Home, http: &Http) -> String {
 
 #[test]
 fn all_that_fit_are_more_than_a_page() {
-    let (home, _runner, http) = runner();
+    let (home, runner, http) = runner();
     let pattern = pattern(&home, &http);
     import(&home, &pattern, 0..1_300);
     import(
@@ -76,6 +76,19 @@ fn all_that_fit_are_more_than_a_page() {
     assert_eq!(count(&http, ""), 3);
     let jobs = home.json(&["stats"])["store"]["jobs"].clone();
     assert_eq!(jobs["available"], 1_300, "{jobs}");
+    // However many pieces it took.
+    let said = runner.said();
+    let lines = said.lines().filter(|line| line.contains("requeue"));
+    let lines: Vec<&str> = lines.filter(|line| line.contains("audit")).collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    for (line, says) in lines.into_iter().zip([
+        ["1300 letters that fit", "begun"],
+        ["1300 letters that fit", "1300 done, 0 refused"],
+        ["0 letters that fit", "begun"],
+        ["0 letters that fit", "0 done, 0 refused"],
+    ]) {
+        assert!(says.iter().all(|says| line.contains(says)), "{line}");
+    }
     let wrong = http.post(
         "/api/v1/dead/retry",
         &json!({ "filter": { "failure": "bad luck" } }),

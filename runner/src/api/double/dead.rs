@@ -177,6 +177,7 @@ impl Double {
             queue: view.row.queue,
             died_at: view.row.at,
             attempts: view.row.attempt,
+            last: view.row.attempt,
             max_attempts: view.row.max_attempts,
             failure: view.row.failure.unwrap(),
             digest: view.row.digest,
@@ -193,6 +194,7 @@ pub(super) fn broken_row(at: u64) -> DeadRow {
         died_at: UnixMs(0),
         token: Token(0),
         attempts: 0,
+        last: 0,
         max_attempts: 0,
         failure: FailureRow {
             kind: FailureKind::HostError,

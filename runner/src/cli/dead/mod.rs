@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::Request,
     json::{dead as shapes, letter as ndjson},
-    store::{DeadFilter, DeadRow, PageRequest},
+    store::{DeadFilter, DeadRow, PageRequest, tries},
 };
 
 pub(super) use args::DeadCommand;
@@ -97,14 +97,6 @@ fn say_count(session: &mut Session<'_, '_>, filter: &DeadFilter) -> Outcome<Exit
     Ok(Exit::Done)
 }
 
-/// Attempts of those allowed. A job that was brought back has used those of each of its lives.
-fn tries(row: &DeadRow) -> String {
-    match row.attempts > row.max_attempts {
-        true => format!("{} in all, {} each time", row.attempts, row.max_attempts),
-        false => format!("{}/{}", row.attempts, row.max_attempts),
-    }
-}
-
 fn table(rows: &[DeadRow]) -> String {
     let now = wall();
     text::table(
@@ -121,7 +113,7 @@ fn table(rows: &[DeadRow]) -> String {
                 row.kind.clone(),
                 row.queue.clone(),
                 match known {
-                    true => tries(row),
+                    true => tries(row.last, row.max_attempts, row.attempts, 0),
                     false => String::new(),
                 },
                 match known {

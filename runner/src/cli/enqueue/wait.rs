@@ -19,7 +19,7 @@ use crate::{
         when::rfc3339,
     },
     plugin::Progress,
-    store::{JobRow, JobView},
+    store::{JobRow, JobView, tries},
 };
 
 /// How often a person sees the progress line change.
@@ -122,7 +122,7 @@ fn failed(row: &JobRow) -> Option<(u32, String)> {
     let told = format!(
         "job {}: attempt {} failed: {}: {}; {then}",
         row.id,
-        job::tries(number, row.max_attempts, 0),
+        tries(number, row.max_attempts, 0, 0),
         failure.kind,
         text::cell(&failure.cause)
     );
@@ -236,7 +236,7 @@ fn ending(view: &JobView) -> String {
         "job {} is {} after attempt {}: {}",
         row.id,
         row.state,
-        job::tries(row.attempt, row.max_attempts, view.losses),
+        view.tries(),
         job::told(failure)
     );
     if let Some(hint) = &failure.hint {

@@ -106,9 +106,12 @@ pub(in crate::cli) enum JobCommand {
     Logs {
         /// Of which job
         id: JobId,
-        /// Of which attempt; the latest when not given
+        /// Of which attempt; the latest of that number, or the latest when not given
         #[arg(long, value_name = "N")]
         attempt: Option<u32>,
+        /// Of which of all its attempts, those before it was brought back included
+        #[arg(long, value_name = "N", conflicts_with = "attempt")]
+        in_all: Option<u32>,
     },
     /// Call jobs off: one that waits ends now, one that runs may finish up for a while first
     ///

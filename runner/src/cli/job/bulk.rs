@@ -133,6 +133,17 @@ impl Verb {
         Ok(filter)
     }
 
+    /// What became of so many jobs, of which some run and are only asked to end.
+    fn told(&self, be: &str, count: u64, asked: u64) -> String {
+        let [_, done] = self.names;
+        let jobs = |count| text::count(count, "job");
+        match (count - asked, asked) {
+            (ended, 0) => format!("{} {be}{done}", jobs(ended)),
+            (0, asked) => format!("{} {be}asked to end", jobs(asked)),
+            (ended, asked) => format!("{} {be}{done}, {asked} asked to end", jobs(ended)),
+        }
+    }
+
     fn request(&self, ids: Vec<JobId>, dry_run: bool) -> Request {
         match &self.act {
             Act::CallOff { how, by, reason } => Request::CallOff {
@@ -227,12 +238,13 @@ pub(super) fn weigh(
     verb: &Verb,
     is_choice: bool,
 ) -> Outcome<Exit> {
-    let (mut each, mut shown) = (Each::default(), Vec::new());
+    let (mut each, mut shown, mut asked) = (Each::default(), Vec::new(), 0);
     for part in ids.chunks(BATCH) {
         for (id, answer) in part.iter().zip(verb.change(session, part, true)?) {
             match answer {
-                Ok(_) => {
+                Ok(state) => {
                     each.done();
+                    asked += u64::from(state == Some(State::Running));
                     shown.extend((shown.len() < SHOWN).then(|| id.text()));
                 }
                 Err(error) if is_choice && went_on(&error) => {}
@@ -249,9 +261,8 @@ pub(super) fn weigh(
     } else {
         session.say(&shown.join("\n"))?;
     }
-    let [_, done] = verb.names;
-    let jobs = text::count(count, "job");
-    session.note(&format!("{jobs} would be {done}; nothing was changed"));
+    let told = verb.told("would be ", count, asked);
+    session.note(&format!("{told}; nothing was changed"));
     each.end()
 }
 
@@ -270,7 +281,7 @@ pub(super) fn apply(
 ) -> Outcome<Exit> {
     let interrupt = Interrupt::listen();
     let (mut done, mut each) = (Vec::<Value>::new(), Each::default());
-    let mut meanwhile = 0_u64;
+    let (mut asked, mut meanwhile) = (0, 0_u64);
     for part in ids.chunks(BATCH) {
         if interrupt.came() {
             session.note("stopped before the end: the rest is as it was");
@@ -285,8 +296,9 @@ pub(super) fn apply(
             },
         };
         for (id, answer) in part.iter().zip(answers) {
-            if answer.is_ok() {
+            if let Ok(state) = &answer {
                 each.done();
+                asked += u64::from(*state == Some(State::Running));
             }
             match answer {
                 Ok(state) if session.is_json() => {
@@ -308,8 +320,7 @@ pub(super) fn apply(
         session.json(&done.into())?;
     }
     if is_choice {
-        let jobs = text::count(each.count(), "job");
-        session.note(&format!("{jobs} {}", verb.names[1]));
+        session.note(&verb.told("", each.count(), asked));
     }
     if meanwhile > 0 {
         let jobs = text::count(meanwhile, "job");

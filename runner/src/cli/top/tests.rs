@@ -85,6 +85,7 @@ fn letter(id: u128, cause: &str) -> DeadRow {
         died_at: UnixMs(NOW.0 - 7_200_000),
         token: Token(1),
         attempts: 25,
+        last: 25,
         max_attempts: 25,
         failure: failure(cause),
         digest: None,

@@ -57,7 +57,7 @@ pub(super) struct JobHead<'a> {
 /// An attempt.
 #[derive(Deserialize)]
 pub(super) struct AttemptHead<'a> {
-    _number: IgnoredAny,
+    pub(super) number: u32,
     _token: IgnoredAny,
     _started_at: IgnoredAny,
     _ended_at: IgnoredAny,

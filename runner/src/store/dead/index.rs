@@ -64,6 +64,8 @@ pub(super) struct Facts {
     pub(super) queue: Name,
     pub(super) digest: Name,
     pub(super) attempts: u32,
+    /// The number of the last of them.
+    pub(super) last: u32,
     pub(super) max_attempts: u32,
     /// `None` when the letter holds no failed attempt.
     pub(super) failure: Option<FailureKind>,
@@ -120,6 +122,7 @@ impl Entering {
                 queue: names.number(head.job.queue),
                 digest: names.number(head.digest()),
                 attempts: head.attempts.len() as u32,
+                last: head.attempts.last().map_or(0, |last| last.number),
                 max_attempts: head.job.retry.max_attempts(),
                 failure: failure.map(|failure| failure.kind),
             },

@@ -251,6 +251,7 @@ fn candidate(index: &Index, order: Order, facts: &Facts) -> Candidate {
         died_at: order.died_at(),
         token: facts.token,
         attempts: facts.attempts,
+        last: facts.last,
         max_attempts: facts.max_attempts,
         failure: FailureRow {
             kind: facts.failure.unwrap_or(FailureKind::Lost),

@@ -106,6 +106,9 @@ pub struct DeadRow {
     pub token: Token,
     /// Attempts in its history.
     pub attempts: u32,
+    /// The number of the last of them, which begins anew when a job is brought back.
+    #[serde(default)]
+    pub last: u32,
     /// Attempts it was allowed.
     pub max_attempts: u32,
     /// How the last attempt failed.
@@ -128,6 +131,7 @@ impl DeadRow {
             died_at: UnixMs(0),
             token: Token::default(),
             attempts: 0,
+            last: 0,
             max_attempts: 0,
             failure: unreadable_failure(&why),
             digest: None,

@@ -206,7 +206,7 @@ fn readable(call: &Call, letter: &Letter) -> Markup {
         h2 { "Payload" }
         (job::bytes(&job.content_type, &job.payload))
         h2 { "Attempts" }
-        ol.attempts reversed { @for attempt in letter.attempts.iter().rev() { li value=(attempt.number) { (job::of(attempt)) } } }
+        (job::all(&letter.attempts))
     }
 }
 

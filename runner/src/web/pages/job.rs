@@ -58,7 +58,7 @@ async fn show(site: Arc<Site>, call: Call) -> Outcome {
         @if let Some(live) = &live { h2 { "Log of the attempt that runs" } (lines(&live.logs, 0)) }
         h2 { "Attempts" }
         @if view.attempts.is_empty() { p.soft { "None ended yet." } }
-        ol.attempts reversed { @for attempt in view.attempts.iter().rev() { li value=(attempt.number) { (of(attempt)) } } }
+        (all(&view.attempts))
     };
     let title = format!("{} {id}", view.row.kind);
     shown(frame::of_job(&site, &call, &id.text(), &title, content))
@@ -85,7 +85,7 @@ fn facts(call: &Call, view: &JobView) -> Markup {
     html! {
         dl {
             dt { "State" } dd { (frame::state(row.state)) " " (frame::at(row.at)) }
-            dt { "Attempt" } dd { (row.attempt) " of " (row.max_attempts) @if view.losses > 0 { ", lost " (view.losses) " times with its runner" } }
+            dt { "Attempt" } dd { (view.tries()) }
             @if let Some(why) = &view.waiting_because { dt { "Waits" } dd { "because " (why) } }
             dt { "Queue" } dd { a href={ (call.prefix) "/jobs?queue=" (row.queue) } { (row.queue) } ", priority " (row.priority) }
             dt { "Enqueued" } dd { (frame::at(job.enqueued_at)) ", due " (frame::at(job.due)) }
@@ -125,8 +125,16 @@ pub(super) fn told(failure: &Failure) -> Markup {
     }
 }
 
-pub(super) fn of(attempt: &Attempt) -> Markup {
+/// All attempts, by their place among them; the number of one that has another one is told.
+pub(super) fn all(attempts: &[Attempt]) -> Markup {
     html! {
+        ol.attempts reversed { @for (attempt, in_all) in attempts.iter().zip(1..attempts.len() + 1).rev() { li value=(in_all) { (of(attempt, in_all)) } } }
+    }
+}
+
+fn of(attempt: &Attempt, in_all: usize) -> Markup {
+    html! {
+        @if attempt.number as usize != in_all { div { "attempt " (attempt.number) ", number " (in_all) " in all" } }
         div { (frame::at(attempt.started_at)) ", " (attempt.duration_us / 1_000) " ms, processor " (attempt.cpu_us / 1_000) " ms, memory "
             (attempt.peak_memory >> 10) " KiB" @if !attempt.plugin.is_empty() { ", " (attempt.plugin) " " code { (attempt.digest.get(..12).unwrap_or(&attempt.digest)) } } }
         @match &attempt.failure {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json, value::RawValue};
 
 use crate::{
-    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Request, check_job},
+    api::{ApiError, Enqueued, JOBS_PER_ENQUEUE, Nth, Request, check_job},
     engine::CRON_HEADER,
     json::{
         new_job::{self, LineError},
@@ -112,11 +112,18 @@ pub(super) const ROUTES: &[Route] = &[
         run!(logs),
     )
     .at(ID)
-    .query(&[param(
-        "attempt",
-        Form::Count { min: 1, max: u32::MAX as u64 },
-        "Of which attempt; the latest when not given, one that runs included.",
-    )])
+    .query(&[
+        param(
+            "attempt",
+            Form::Count { min: 1, max: u32::MAX as u64 },
+            "Of which attempt, the latest of that number; the latest when not given, one that runs included.",
+        ),
+        param(
+            "in_all",
+            Form::Count { min: 1, max: u32::MAX as u64 },
+            "Of which of all its attempts instead, those before it was brought back included.",
+        ),
+    ])
     .may(&[Code::NotFound]),
 ];
 
@@ -291,7 +298,12 @@ pub(super) fn whole(site: &Site, view: &JobView) -> Value {
 }
 
 async fn logs(site: Arc<Site>, call: Call) -> Outcome {
-    let (id, attempt) = (call.path("id")?, call.given("attempt")?);
+    let (id, number, in_all) = (
+        call.path("id")?,
+        call.given("attempt")?,
+        call.given("in_all")?,
+    );
+    let attempt = in_all.map(Nth::InAll).or(number.map(Nth::Number));
     let logs = ask!(site, call, Request::Logs { id, attempt }, Logs);
     Answer::json(shapes::logs(&logs))
 }

@@ -159,6 +159,11 @@ fn row() -> Value {
         ("queue", text("Its queue; empty when it cannot be read.")),
         ("state", text("`dead`.")),
         ("attempt", count("Attempts in its history.")),
+        ("attempts_in_all", count("The same.")),
+        (
+            "last_attempt",
+            count("The number of the last of them, which begins anew when a job is brought back."),
+        ),
         ("max_attempts", count("Attempts it was allowed.")),
         ("died_at", or_null(instant("When it died."))),
         ("failure", short_failure()),
@@ -198,6 +203,7 @@ fn letter() -> Value {
             or_null(id("The job whose handler enqueued this one.")),
         ),
         ("attempts", list(name("Attempt"))),
+        ("attempts_in_all", count("How many those are.")),
         (
             "losses",
             count("How often its lease was lost with its runner."),

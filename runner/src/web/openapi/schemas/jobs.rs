@@ -10,10 +10,19 @@ use super::{
     Named, page, payload,
 };
 
+/// What tells attempts apart that have the same number.
+const IN_ALL: &str =
+    "Its place among all attempts, those before the job was brought back included, from 1.";
+
 pub(super) fn all() -> Named {
     let logs = object([
         ("id", id("The job.")),
         ("attempt", count("The attempt's number.")),
+        ("in_all", count(IN_ALL)),
+        (
+            "also",
+            list(count("The same of another attempt that has this number.")),
+        ),
         ("running", flag("Whether it still runs.")),
         ("lines", list(name("LogLine"))),
         ("dropped_lines", count("Lines left out: over `limits.log`.")),
@@ -205,6 +214,10 @@ fn job() -> Value {
         ("failure", or_null(name("Failure"))),
         ("attempts", list(name("Attempt"))),
         (
+            "attempts_in_all",
+            count("Attempts that ended, those before it was brought back included."),
+        ),
+        (
             "losses",
             count("How often its lease was lost with its runner."),
         ),
@@ -253,7 +266,11 @@ fn job() -> Value {
 
 fn attempt() -> Value {
     object([
-        ("attempt", count("Its number.")),
+        (
+            "attempt",
+            count("Its number, which begins anew when a job is brought back."),
+        ),
+        ("in_all", count(IN_ALL)),
         ("started_at", instant("When it began.")),
         ("ended_at", instant("When it ended.")),
         ("duration_us", count("Its wall time in microseconds.")),
