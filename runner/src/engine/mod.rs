@@ -10,6 +10,7 @@
 mod budget;
 mod chain;
 mod cron;
+mod idle;
 mod lease;
 mod live;
 mod run;

@@ -9,6 +9,7 @@ use super::{
     MemoryUse, Mode, Running,
     budget::Budget,
     cron::{Clockwork, CronBook},
+    idle::IdleWorkers,
     lease::Heartbeat,
     live::{CallingOff, LiveTable, WorkerCount},
     run::RunContext,
@@ -84,6 +85,7 @@ pub struct Engine {
     plugins: Arc<dyn Plugins>,
     live: Arc<LiveTable>,
     budget: Arc<Budget>,
+    idle: Arc<IdleWorkers>,
     counts: Vec<Arc<WorkerCount>>,
     phase: watch::Sender<Phase>,
     stopped: watch::Sender<bool>,
@@ -107,6 +109,7 @@ impl Engine {
             plugins: parts.plugins.clone(),
             live: live.clone(),
             budget: Budget::new(options.memory_budget),
+            idle: Arc::default(),
             counts: Vec::new(),
             phase,
             stopped,
@@ -165,6 +168,7 @@ impl Engine {
             slots: self.options.slots,
             memory_ceiling: self.options.memory_ceiling,
             count,
+            idle: self.idle.clone(),
             phase: self.phase.subscribe(),
         };
         let (started, starting) = oneshot::channel();

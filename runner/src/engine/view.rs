@@ -55,15 +55,16 @@ pub struct WorkerRow {
     pub ended: u64,
 }
 
-/// What all workers waited for of the store since the start. Attempts go on meanwhile, where there are any.
+/// What all workers waited for of the store since the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Waits {
     /// Claims.
     pub claims: u64,
-    /// From each claim to its answer, added up.
+    /// From each claim to its answer, added up, as long as its worker ran nothing meanwhile.
     pub claiming: Duration,
     /// Reports, each on the attempts of a worker that had ended together.
     pub reports: u64,
-    /// From each report to its answer, added up. A worker does not wait for it: the slots are free before.
+    /// From each report to its answer, added up. A worker does not wait for it: the slots are free before, and
+    /// attempts go on.
     pub reporting: Duration,
 }

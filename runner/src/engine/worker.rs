@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    pin::Pin,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -13,19 +14,23 @@ use tokio::{
 };
 
 use super::{
-    budget::Short,
+    budget::{Reserved, Short},
+    idle::{Idle, IdleWorkers},
     live::WorkerCount,
     run::{RunContext, broken, run},
     settle::settle,
 };
 use crate::{
     plugin::Host,
-    store::{LeasedJob, Store},
+    store::{Claimed, LeasedJob, Store, StoreError},
 };
 
 /// The longest sleep before the clock is looked at again, so that a wall clock set forward is
 /// noticed.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
+/// Slots from which on a worker claims for half of them at a time: attempts of one half run while the other is asked
+/// for. Of few slots a half is too little to be worth the way to the store.
+const MANY_SLOTS: usize = 16;
 
 /// What the workers are asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +51,7 @@ pub(super) struct Worker {
     /// The largest memory limit of any kind, in bytes.
     pub(super) memory_ceiling: u64,
     pub(super) count: Arc<WorkerCount>,
+    pub(super) idle: Arc<IdleWorkers>,
     pub(super) phase: watch::Receiver<Phase>,
 }
 
@@ -58,6 +64,30 @@ struct Slots {
     next_due: Option<UnixMs>,
     /// There is more to claim than memory allows now.
     short: Option<Short>,
+    asked: Option<Asked>,
+    /// Kept while nothing runs and there is memory to run something.
+    idle: Option<Idle>,
+    /// What became ready was left to an idle worker.
+    passed: bool,
+}
+
+/// A claim that is under way. It is seen to its end, or what it leased would run nowhere.
+struct Asked {
+    answer: Pin<Box<dyn Future<Output = Result<Claimed, StoreError>>>>,
+    max: usize,
+    reserved: Reserved,
+    /// Since when the worker does nothing but wait for the answer.
+    waits: Option<Instant>,
+}
+
+impl Slots {
+    /// The answer to the claim that is under way.
+    async fn answered(asked: &mut Option<Asked>) -> Result<Claimed, StoreError> {
+        match asked {
+            Some(asked) => asked.answer.as_mut().await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 impl Worker {
@@ -74,17 +104,24 @@ impl Worker {
         let notified = ready.notified();
         tokio::pin!(notified);
         notified.as_mut().enable();
+        let more = self.idle.more();
+        tokio::pin!(more);
+        more.as_mut().enable();
         let mut look = true;
         loop {
             let phase = *told.borrow_and_update();
-            if phase == Phase::Run && look {
+            if phase == Phase::Run && look && slots.asked.is_none() {
                 look = false;
-                self.fill(&mut slots, &host).await;
+                self.ask(&mut slots);
             }
-            if phase == Phase::Drain && slots.running.is_empty() {
+            if phase == Phase::Drain && slots.running.is_empty() && slots.asked.is_none() {
                 break;
             }
+            self.tell_whether_idle(&mut slots, phase);
             tokio::select! {
+                answer = Slots::answered(&mut slots.asked) => {
+                    look |= self.begin(&mut slots, &host, answer);
+                }
                 Some(ended) = slots.running.join_next_with_id() => {
                     self.end(&mut slots, ended);
                     look = true;
@@ -93,7 +130,13 @@ impl Worker {
                 () = notified.as_mut() => {
                     notified.set(ready.notified());
                     notified.as_mut().enable();
-                    look = true;
+                    slots.passed = !slots.running.is_empty() && self.idle.any();
+                    look |= !slots.passed;
+                }
+                () = more.as_mut() => {
+                    more.set(self.idle.more());
+                    more.as_mut().enable();
+                    look |= std::mem::take(&mut slots.passed);
                 }
                 () = self.until_due(slots.next_due) => look = true,
                 changed = catalog.changed() => look |= changed.is_ok(),
@@ -108,33 +151,61 @@ impl Worker {
         while slots.settling.join_next().await.is_some() {}
     }
 
-    /// Claim for the free slots, as far as there is memory for what they would run.
-    async fn fill(&self, slots: &mut Slots, host: &std::rc::Rc<dyn Host>) {
+    /// Ask for jobs for the free slots, as far as there is memory for what they would run.
+    fn ask(&self, slots: &mut Slots) {
         let free = self.slots.saturating_sub(slots.running.len());
+        let most = match self.slots {
+            MANY_SLOTS.. => free.min(self.slots / 2),
+            _ => free,
+        };
         let kinds = self.context.plugins.catalog().kinds();
         let least = || self.least_memory(&kinds);
-        let budget = &self.context.budget;
         slots.short = None;
-        let mut reserved = budget.reserve(free, self.memory_ceiling, least);
+        let mut reserved = self
+            .context
+            .budget
+            .reserve(most, self.memory_ceiling, least);
         let max = reserved.attempts();
         if max == 0 || kinds.is_empty() {
             slots.next_due = None;
             slots.short = reserved.lacking().filter(|_| !kinds.is_empty());
             return;
         }
-        let asked = Instant::now();
-        let answer = self.store.claim(ClaimRequest { kinds, max }).await;
-        self.count.claimed(asked.elapsed());
+        let store = self.store.clone();
+        slots.asked = Some(Asked {
+            answer: Box::pin(async move { store.claim(ClaimRequest { kinds, max }).await }),
+            max,
+            reserved,
+            waits: slots.running.is_empty().then(Instant::now),
+        });
+    }
+
+    /// Begin the attempts of what was claimed. Whether there may be more.
+    fn begin(
+        &self,
+        slots: &mut Slots,
+        host: &std::rc::Rc<dyn Host>,
+        answer: Result<Claimed, StoreError>,
+    ) -> bool {
+        let Some(asked) = slots.asked.take() else {
+            return false;
+        };
+        self.count
+            .claimed(asked.waits.map_or(Duration::ZERO, |since| since.elapsed()));
+        let mut reserved = asked.reserved;
         let claimed = match answer {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(%error, "cannot claim jobs");
                 slots.next_due = Some(self.context.clock.now().wall.plus(500));
-                return;
+                slots.idle = None;
+                self.idle.tell_of_more();
+                return false;
             }
         };
         slots.next_due = claimed.next_due;
-        if claimed.jobs.len() >= max {
+        let is_full = claimed.jobs.len() >= asked.max;
+        if is_full {
             slots.short = reserved.lacking();
         }
         for leased in claimed.jobs {
@@ -146,6 +217,21 @@ impl Worker {
                 .running
                 .spawn_local(async move { run(&context, host.as_ref(), &job, rule, room).await });
             slots.jobs.insert(task.id(), leased);
+        }
+        if is_full {
+            slots.idle = None;
+            self.idle.tell_of_more();
+        }
+        is_full
+    }
+
+    /// Whether others may leave to this worker what becomes ready.
+    fn tell_whether_idle(&self, slots: &mut Slots, phase: Phase) {
+        let is_idle = phase == Phase::Run && slots.running.is_empty() && slots.short.is_none();
+        match (is_idle, &slots.idle) {
+            (true, None) => slots.idle = Some(self.idle.enter()),
+            (false, Some(_)) => slots.idle = None,
+            _ => {}
         }
     }
 
@@ -169,6 +255,11 @@ impl Worker {
             settle(store, reports).await;
             count.reported(told.elapsed());
         });
+        if let Some(asked) = &mut slots.asked
+            && slots.running.is_empty()
+        {
+            asked.waits = Some(Instant::now());
+        }
     }
 
     fn report(&self, slots: &mut Slots, ended: Result<(Id, Settlement), JoinError>) -> Settlement {

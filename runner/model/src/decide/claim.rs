@@ -11,8 +11,8 @@ pub(super) fn claim(ledger: &Ledger, kinds: &[String], now: Now) -> Vec<Event> {
     let is_too_late = |id| {
         let side = ledger.sides.of(id).side;
         let expires = side.and_then(Side::expires);
-        let batch = side.and_then(|side| ledger.batch(side.batch?));
-        let is_off = batch.is_some_and(|batch| batch.cancelled.is_some());
+        let batch = side.and_then(|side| side.batch);
+        let is_off = batch.is_some_and(|batch| ledger.index.batches.is_doomed(batch));
         is_off || expires.is_some_and(|expires| expires <= now.wall)
     };
     let next = ledger.index.next(kinds, &ledger.names, is_too_late);

@@ -188,6 +188,11 @@ impl Batches {
         self.doomed.iter().flat_map(of)
     }
 
+    /// Whether a batch was called off and has jobs that wait.
+    pub(crate) fn is_doomed(&self, batch: JobId) -> bool {
+        self.doomed.contains(&batch)
+    }
+
     pub(crate) fn over(&self) -> &ByInstant {
         &self.over
     }

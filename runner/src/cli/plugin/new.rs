@@ -181,7 +181,7 @@ fn files<'d>(folder: &'d Dir<'d>, base: &Path) -> Vec<(PathBuf, &'d [u8])> {
 }
 
 /// A template's file name as it is in the folder: without the ending that keeps it from being taken
-/// for part of this project, `gitignore` with its dot.
+/// for part of this project, `gitignore` and the folder `cargo` with their dot.
 fn filled(path: &Path) -> PathBuf {
     let path = match path.extension() {
         Some(ending) if ending == "in" => path.with_extension(""),
@@ -189,7 +189,10 @@ fn filled(path: &Path) -> PathBuf {
     };
     match path.file_name() {
         Some(name) if name == "gitignore" => path.with_file_name(".gitignore"),
-        _ => path,
+        _ => match path.strip_prefix("cargo") {
+            Ok(below) => Path::new(".cargo").join(below),
+            Err(_) => path,
+        },
     }
 }
 
@@ -221,6 +224,11 @@ mod tests {
         assert!(read("src/lib.rs").contains("kind = \"my-plugin\""));
         assert!(read("samples/ada.json").contains("\"kind\": \"my-plugin\""));
         assert!(read(".gitignore").contains("/target"));
+        let cargo: toml::Table = read(".cargo/config.toml").parse().unwrap();
+        let own: toml::Table = include_str!("../../../../.cargo/config.toml")
+            .parse()
+            .unwrap();
+        assert_eq!(cargo["target"], own["target"]);
         assert!(read("vendor/sandhog/sdk/src/lib.rs").contains("../wit"));
         assert!(read("vendor/sandhog/sdk/macros/src/lib.rs").starts_with("//!"));
         assert!(read("vendor/sandhog/wit/job.wit").contains("package sandhog:job@"));

@@ -1,51 +1,20 @@
 //! Jobs that wait for memory which others hold.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
-use sandhog_model::{Job, JobId, Outcome, State};
-use tokio::sync::Semaphore;
+use sandhog_model::{JobId, State};
 
-use super::stage::{Setup, Stage, done, until};
+use super::{
+    gate::Gate,
+    stage::{Setup, Stage, until},
+};
 use crate::engine::Running;
 
 /// Twice the memory limit of a plain kind, and once that of kind `large`.
 const BUDGET: u64 = 256 << 20;
-
-/// What the attempts of a test share: how many run, how many did at most, and what lets them end.
-struct Gate {
-    running: AtomicUsize,
-    most: AtomicUsize,
-    open: Semaphore,
-}
-
-impl Gate {
-    const fn new() -> Self {
-        Self {
-            running: AtomicUsize::new(0),
-            most: AtomicUsize::new(0),
-            open: Semaphore::const_new(0),
-        }
-    }
-
-    async fn pass(&self, job: Job) -> Outcome {
-        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-        self.most.fetch_max(running, Ordering::SeqCst);
-        let permit = self.open.acquire().await;
-        permit.expect("nobody closes the gate").forget();
-        self.running.fetch_sub(1, Ordering::SeqCst);
-        done(&job.kind)
-    }
-
-    fn running(&self) -> usize {
-        self.running.load(Ordering::SeqCst)
-    }
-}
 
 async fn states(stage: &Stage, jobs: &[JobId]) -> Vec<State> {
     let mut states = Vec::new();

@@ -3,6 +3,8 @@
 mod budget;
 mod chain;
 mod cron;
+mod gate;
+mod idle;
 mod lease;
 mod life;
 mod stage;

@@ -204,6 +204,8 @@ pub(super) struct Stage {
 /// What most tests leave as it is.
 pub(super) struct Setup {
     pub(super) lease_ms: u64,
+    /// Of each of the two workers.
+    pub(super) slots: usize,
     /// The memory budget, in bytes.
     pub(super) budget: u64,
     pub(super) crons: BTreeMap<String, CronEntry>,
@@ -213,6 +215,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             lease_ms: 30_000,
+            slots: 2,
             budget: 1 << 40,
             crons: BTreeMap::new(),
         }
@@ -227,6 +230,7 @@ impl Stage {
     pub(super) async fn start_with(kinds: &[&str], script: Script, setup: Setup) -> Self {
         let Setup {
             lease_ms,
+            slots,
             budget,
             crons,
         } = setup;
@@ -244,7 +248,7 @@ impl Stage {
         let engine = Engine::start(
             EngineOptions {
                 workers: 2,
-                slots: 2,
+                slots,
                 memory_budget: budget,
                 memory_ceiling: LARGE,
                 cancel_grace: Duration::from_millis(200),
@@ -279,16 +283,29 @@ impl Stage {
             then,
             ..NewJob::default()
         };
-        let id = self.store.mint();
-        let job = job.accept(id, id.minted_at(), &KindDefaults::default());
-        let job = job.expect("a plain job is accepted");
-        let answers = self
-            .store
-            .enqueue(vec![job])
-            .await
-            .expect("the store works");
-        assert_eq!(answers, [Ok(id)]);
-        id
+        self.enqueue_all(&job, 1).await[0]
+    }
+
+    /// So many jobs, at once.
+    pub(super) async fn enqueue_many(&self, kind: &str, count: usize) -> Vec<JobId> {
+        let job = NewJob {
+            kind: kind.to_owned(),
+            ..NewJob::default()
+        };
+        self.enqueue_all(&job, count).await
+    }
+
+    async fn enqueue_all(&self, new: &NewJob, count: usize) -> Vec<JobId> {
+        let jobs = (0..count).map(|_| {
+            let id = self.store.mint();
+            let job = new
+                .clone()
+                .accept(id, id.minted_at(), &KindDefaults::default());
+            job.expect("a plain job is accepted")
+        });
+        let answers = self.store.enqueue(jobs.collect()).await;
+        let answers = answers.expect("the store works").into_iter();
+        answers.map(|id| id.expect("enqueued")).collect()
     }
 
     pub(super) async fn view(&self, id: JobId) -> JobView {

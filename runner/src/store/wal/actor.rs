@@ -34,6 +34,8 @@ pub(super) struct Actor {
     pub(super) writer: Writer,
     /// Answers of the batch that is being made.
     pub(super) waiting: Vec<Waiting>,
+    /// Those that tell of leases, which no sync has to cover.
+    pub(super) leased: Vec<Waiting>,
     pub(super) lease_ms: u64,
     pub(super) letters: LetterBounds,
     /// Whether a letter came since the bounds were looked at, or time passed.
@@ -87,8 +89,7 @@ impl Actor {
                 if let Some(reply) = self.take(wish, now) {
                     return Some(reply);
                 }
-                if self.writer.appender.pending_bytes() >= BATCH_BYTES || self.waiting.len() >= MOST
-                {
+                if self.writer.appender.pending_bytes() >= BATCH_BYTES || self.answers() >= MOST {
                     self.land(true);
                     self.commit(now);
                 }
@@ -101,6 +102,11 @@ impl Actor {
             self.look_after(now);
         }
         None
+    }
+
+    /// How many answers the batch has by now.
+    fn answers(&self) -> usize {
+        self.waiting.len() + self.leased.len()
     }
 
     /// Wait for wishes; with a sync in between when the setting asks for one. `false`: there will be
@@ -173,24 +179,32 @@ impl Actor {
         }
     }
 
-    /// Write what was gathered, and see that it is answered.
+    /// Write what was gathered, and see that it is answered: leases once they are written, as a lease that
+    /// is lost with the machine only means that its job waits again; everything else once it is as safe as the
+    /// setting says.
     pub(super) fn commit(&mut self, now: Now) {
         self.purge(now);
-        let waiting = std::mem::take(&mut self.waiting);
+        let mut waiting = std::mem::take(&mut self.waiting);
+        if self.writer.batch.readied {
+            // What was leased may not be there yet.
+            waiting.append(&mut self.leased);
+        }
         if self.refusal().is_none() {
-            let many = waiting.len() >= MANY || self.writer.syncs_are_slow();
-            let committed = if many && self.writer.can_flush_beside() {
-                match self.writer.write(now) {
-                    Ok(news) => return self.writer.flush_beside(news, waiting),
-                    Err(error) => Err(error),
+            match self.writer.write(now) {
+                Ok(written) => {
+                    self.writer.bell.answer(std::mem::take(&mut self.leased));
+                    let many = waiting.len() >= MANY || self.writer.syncs_are_slow();
+                    if many && self.writer.can_flush_beside(&written) {
+                        return self.writer.flush_beside(written.news, waiting);
+                    }
+                    if let Err(error) = self.writer.finish(written) {
+                        self.writer.bell.poison(error.to_string());
+                    }
                 }
-            } else {
-                self.writer.commit(now)
-            };
-            if let Err(error) = committed {
-                self.writer.bell.poison(error.to_string());
+                Err(error) => self.writer.bell.poison(error.to_string()),
             }
         }
+        waiting.append(&mut self.leased);
         self.writer.bell.answer(waiting);
     }
 
@@ -203,7 +217,7 @@ impl Actor {
             }
             Wish::Claim(request, reply) => {
                 let answer = self.claim(request, now);
-                self.waiting.push(hold(reply, answer));
+                self.leased.push(hold(reply, answer));
             }
             Wish::Checkpoint {
                 id,

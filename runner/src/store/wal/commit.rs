@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use sandhog_model::Now;
+use sandhog_model::{JobId, Now};
 
 use super::{
     Durability,
@@ -18,21 +18,33 @@ use crate::{disk::DiskError, store::JobChange};
 /// A sync that takes longer is one of a slow device.
 const SLOW_SYNC_US: u64 = 20_000;
 
+/// A batch that was written.
+pub(super) struct Written {
+    /// Whether a sync is wanted before anyone hears of it.
+    sync: bool,
+    /// Letters that the log's records take out.
+    unburied: Vec<JobId>,
+    /// What is to be told once it is as safe as the setting says.
+    pub(super) news: News,
+}
+
 impl Writer {
     /// Write the batch, sync it when it has to be, and tell what changed.
+    pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
+        let written = self.write(now)?;
+        self.finish(written)
+    }
+
+    /// Sync what was written when it has to be, and tell what changed.
     ///
     /// The order is what makes a burial whole: letters are durable before the log says so, and
     /// are taken out only after the log does.
-    pub(super) fn commit(&mut self, now: Now) -> Result<(), DiskError> {
-        let sync =
-            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
-        let unburied = std::mem::take(&mut self.batch.unburied);
-        let news = self.write(now)?;
-        if sync {
+    pub(super) fn finish(&mut self, written: Written) -> Result<(), DiskError> {
+        if written.sync {
             self.sync()?;
         }
-        if !unburied.is_empty() {
-            match self.dead.remove(&unburied) {
+        if !written.unburied.is_empty() {
+            match self.dead.remove(&written.unburied) {
                 Ok(_) => {}
                 // The log has said it; the next open takes the letters out.
                 Err(error) if error.is_full() => tracing::warn!(%error, "a letter stays listed"),
@@ -40,12 +52,14 @@ impl Writer {
             }
             self.dead.rewrite_behind();
         }
-        self.bell.tell(news);
+        self.bell.tell(written.news);
         Ok(())
     }
 
-    /// Write the batch. Gives what is to be told once it is as safe as the setting says.
-    pub(super) fn write(&mut self, now: Now) -> Result<News, DiskError> {
+    /// Write the batch.
+    pub(super) fn write(&mut self, now: Now) -> Result<Written, DiskError> {
+        let sync =
+            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
         self.dead.sync(self.durability != Durability::None)?;
         self.appender.write()?;
         self.written_to = self.mark();
@@ -57,9 +71,14 @@ impl Writer {
             let state = self.ledger.state(id, now.wall)?;
             Some(JobChange { id, state })
         });
-        Ok(News {
+        let news = News {
             changes: changes.collect(),
             readied: std::mem::take(&mut self.batch.readied),
+        };
+        Ok(Written {
+            sync,
+            unburied: std::mem::take(&mut self.batch.unburied),
+            news,
         })
     }
 
@@ -68,11 +87,11 @@ impl Writer {
         self.counters.last_sync_us > SLOW_SYNC_US
     }
 
-    /// Whether the batch needs nothing but a sync, and there is a thread for it.
-    pub(super) fn can_flush_beside(&self) -> bool {
+    /// Whether a batch needs nothing but a sync, and there is a thread for it.
+    pub(super) fn can_flush_beside(&self, written: &Written) -> bool {
         self.flusher.is_some()
-            && (self.batch.wants_sync || self.batch.must_sync)
-            && self.batch.unburied.is_empty()
+            && written.sync
+            && written.unburied.is_empty()
             && self.durability == Durability::Commit
     }
 

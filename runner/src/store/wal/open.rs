@@ -162,6 +162,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let mut actor = Actor {
         writer,
         waiting: Vec::new(),
+        leased: Vec::new(),
         lease_ms: options.lease_ms,
         letters: options.letters,
         purge_due: false,
