@@ -3,6 +3,7 @@
 mod batches;
 mod call_off;
 mod chains;
+mod claims;
 mod compact;
 mod compact_faults;
 mod conformance;

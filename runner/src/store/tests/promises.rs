@@ -2,12 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sandhog_model::{ClaimRequest, JobId, State};
+use sandhog_model::{JobId, State};
 use tokio::task::JoinSet;
 
 use super::{
     gate::{Gate, GatedDisk},
-    stage::{Stage, claim_one, completed, enqueue, enqueue_job, job, report, settle, state, wait},
+    stage::{Stage, claim_one, completed, enqueue, enqueue_job, job, settle, state, wait},
 };
 use crate::{
     disk::sim::{SimDisk, Unsynced},
@@ -23,7 +23,7 @@ const MANY: usize = 400;
 type Enqueued = Result<JobId, StoreError>;
 
 /// A store with both of its helper threads, on a disk whose syncs wait at a gate.
-fn gated() -> (Stage, SimDisk, Arc<Gate>) {
+pub(super) fn gated() -> (Stage, SimDisk, Arc<Gate>) {
     let (mut stage, disk) = Stage::sim();
     let gate = Arc::new(Gate::default());
     stage.options.disk = Arc::new(GatedDisk {
@@ -36,7 +36,7 @@ fn gated() -> (Stage, SimDisk, Arc<Gate>) {
 }
 
 /// Callers that ask at once; each is in the mailbox when this returns.
-fn ask(
+pub(super) fn ask(
     asking: &mut JoinSet<Enqueued>,
     runtime: &tokio::runtime::Runtime,
     store: &Arc<Wal>,
@@ -68,7 +68,10 @@ fn answered(asking: &mut JoinSet<Enqueued>, runtime: &tokio::runtime::Runtime) -
     })
 }
 
-fn all(asking: &mut JoinSet<Enqueued>, runtime: &tokio::runtime::Runtime) -> Vec<Enqueued> {
+pub(super) fn all(
+    asking: &mut JoinSet<Enqueued>,
+    runtime: &tokio::runtime::Runtime,
+) -> Vec<Enqueued> {
     runtime.block_on(async {
         let mut answers = Vec::new();
         while let Some(answer) = asking.join_next().await {
@@ -78,7 +81,7 @@ fn all(asking: &mut JoinSet<Enqueued>, runtime: &tokio::runtime::Runtime) -> Vec
     })
 }
 
-fn runtime() -> tokio::runtime::Runtime {
+pub(super) fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime")
@@ -204,67 +207,6 @@ fn whoever_only_looks_waits_for_no_sync_unless_it_would_see_what_is_not_safe() {
     let view = view.expect("it ends").expect("answered");
     assert_eq!(view.map(|view| view.row.id), Some(new));
     assert!(all(&mut asking, &runtime).iter().all(Result::is_ok));
-}
-
-/// A claim and the report on an earlier job, with `more` new jobs, in one batch whose sync stands before the gate:
-/// how many jobs the claim was told of, if it was answered by then, and in the end.
-fn claimed_before_the_sync_of(more: usize) -> (Option<usize>, usize) {
-    let (stage, _, gate) = gated();
-    let store = stage.open();
-    let runtime = runtime();
-    enqueue(&*store, "photo").expect("enqueued");
-    let first = claim_one(&*store, "photo");
-    enqueue(&*store, "photo").expect("enqueued");
-    let (mut asking, mut settling) = (JoinSet::new(), JoinSet::new());
-    gate.close();
-    ask(&mut asking, &runtime, &store, 1);
-    gate.wait_for_one();
-    ask(&mut asking, &runtime, &store, more);
-    let claim = store.claim(ClaimRequest {
-        kinds: vec!["photo".to_owned()],
-        max: 9,
-    });
-    tokio::pin!(claim);
-    let mut looked = || {
-        runtime.block_on(async {
-            tokio::select! {
-                biased;
-                claimed = &mut claim => Some(claimed.expect("claimed").jobs.len()),
-                () = async {} => None,
-            }
-        })
-    };
-    assert_eq!(looked(), None);
-    runtime.block_on(async {
-        let reporter = store.clone();
-        let done = report(&first, completed(), Vec::new());
-        settling.spawn(async move { reporter.settle(vec![done]).await });
-        tokio::task::yield_now().await;
-    });
-    gate.pass_one();
-    gate.wait_for_one();
-    let before = looked();
-    runtime.block_on(tokio::task::yield_now());
-    assert!(
-        settling.try_join_next().is_none(),
-        "reported before the sync"
-    );
-    gate.open();
-    let settled = runtime.block_on(settling.join_next()).expect("reported");
-    settled.expect("it ends").expect("answered");
-    let after = match before {
-        Some(told) => told,
-        None => runtime.block_on(claim).expect("claimed").jobs.len(),
-    };
-    assert!(all(&mut asking, &runtime).iter().all(Result::is_ok));
-    (before, after)
-}
-
-#[test]
-fn a_claim_waits_for_no_sync_unless_its_jobs_may_not_be_there_without() {
-    // The job that was there, and the one whose sync stood before that.
-    assert_eq!(claimed_before_the_sync_of(0), (Some(2), 2));
-    assert_eq!(claimed_before_the_sync_of(1), (None, 3));
 }
 
 /// What waits in the mailbox while the writer syncs is taken as one batch, in which a sign of life counts

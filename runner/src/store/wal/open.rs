@@ -126,10 +126,8 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
     let (log, others) = chosen.unwrap_or_else(|| {
         // A directory that a crash left without a segment is used.
         let empty = found.empty.first().copied();
-        (
-            empty.unwrap_or_else(|| LogId(options.entropy.next())),
-            Vec::new(),
-        )
+        let log = empty.unwrap_or_else(|| LogId(options.entropy.next()));
+        (log, Vec::new())
     });
     let dir = layout::log_dir(&options.data, log);
     make_certain(&*disk, &options.data, &dir)?;
