@@ -59,7 +59,7 @@ pub(super) const ROUTES: &[Route] = &[
         OPERATOR,
         "/api/v1/jobs/{id}/retry",
         "retryJob",
-        "Run a waiting job now, or a completed, discarded, cancelled or expired one again.",
+        "Run a waiting job now, or one that ended again: completed, discarded, cancelled, expired or dead.",
         Gives::Json(&[200], "JobState"),
         run!(retry),
     )

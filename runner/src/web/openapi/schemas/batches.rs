@@ -6,7 +6,7 @@ use super::{
     super::{
         super::form::Form,
         schema::{
-            bounded, closed, count, id, instant, kind_or_queue, object, one_of, or_null, text,
+            bounded, closed, count, id, instant, name, object, one_of, or_null, text,
         },
     },
     Named, page,
@@ -22,18 +22,8 @@ pub(super) fn all() -> Named {
 
 fn new() -> Value {
     let link = |says: &str| {
-        let object = closed(
-            &["kind"],
-            [
-                ("kind", kind_or_queue("Its kind.")),
-                ("queue", kind_or_queue("Its queue.")),
-                (
-                    "payload",
-                    json!({ "description": "JSON, which it is told with the counts." }),
-                ),
-            ],
-        );
-        json!({ "anyOf": [Form::Name.schema(), object], "description": says })
+        let says = format!("{says} Its payload is JSON, which it is told with the counts.");
+        json!({ "anyOf": [Form::Name.schema(), name("NextJob")], "description": says })
     };
     closed(
         &[],
