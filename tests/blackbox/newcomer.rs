@@ -1,6 +1,6 @@
 //! What someone is told who does not know the program yet.
 
-use std::time::Duration;
+use std::{fs, path::Path, process::Command, time::Duration};
 
 use sandhog_kit::{Home, wait};
 
@@ -75,6 +75,32 @@ fn a_letter_of_a_job_that_died_again_says_what_is_counted() {
         (&1.into(), &1.into(), &serde_json::json!([2]))
     );
     drop(runner);
+}
+
+/// The samples of a page, run as whoever reads it would.
+#[test]
+fn the_samples_about_jobs_that_belong_together_work_as_they_stand() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/composition.md");
+    let page = fs::read_to_string(page).expect("the page");
+    let samples = page.split("```sh\n").skip(1);
+    let samples: Vec<&str> = samples.filter_map(|one| one.split("```").next()).collect();
+    assert!(samples.len() >= 2, "{samples:?}");
+    let home = Home::new(SANDHOG);
+    let program = Path::new(SANDHOG).parent().expect("its folder").display();
+    let path = std::env::var("PATH").unwrap_or_default();
+    for sample in samples {
+        let out = Command::new("sh")
+            .args(["-ec", sample])
+            .current_dir(home.folder())
+            .env("PATH", format!("{program}:{path}"))
+            .env("SANDHOG_DATA", home.data())
+            .output()
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{sample}: {told}");
+    }
+    let batches = home.json(&["batch", "ls"]);
+    assert_eq!(batches[0]["status"], "sealed", "{batches}");
 }
 
 #[test]

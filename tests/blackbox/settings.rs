@@ -181,6 +181,30 @@ fn ceilings_and_secrets_follow_the_settings() {
     assert!(receiver.next().header("sandhog-signature").is_some());
 }
 
+/// Settings that are refused by both, with the same place.
+fn refused_by_both(home: &Home, settings: &str, line: usize, says: [&str; 2]) {
+    home.write_config(settings);
+    let path = home.config().display().to_string();
+    let place = format!("{path}:{line}: ");
+    for words in [
+        &["config", "check"][..],
+        &["config", "check", &path],
+        &["start"],
+    ] {
+        let mut command = home.command(words);
+        let out = command
+            .env_remove("SANDHOG_LISTEN")
+            .env_remove("SANDHOG_DATA")
+            .output()
+            .expect("it runs");
+        let told = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{words:?}: {told}");
+        for part in [place.as_str(), says[0], says[1]] {
+            assert!(told.contains(part), "{words:?}: {part} is not in {told}");
+        }
+    }
+}
+
 /// What a start refuses of the settings is refused by `config check` too, with the same words and the place.
 #[test]
 fn what_a_start_refuses_is_refused_by_a_check_too() {
@@ -189,6 +213,26 @@ fn what_a_start_refuses_is_refused_by_a_check_too() {
     fs::write(&tokens, "admin:0123456789abcdef0123\n").expect("a file");
     fs::set_permissions(&tokens, fs::Permissions::from_mode(0o644)).expect("its mode");
     for (settings, line, says) in [
+        (
+            "[runner]\ndata = \"open\"\n",
+            2,
+            ["`runner.data`", "a file is in its way"],
+        ),
+        (
+            "[runner]\n\ndata = \"open/data\"\n",
+            3,
+            ["`runner.data`", "a file is in its way"],
+        ),
+        (
+            "[runner]\nslots = 3\n[store]\n[runner]\n",
+            4,
+            ["[runner] is there twice", "under one"],
+        ),
+        (
+            "[http]\nhosts = [1]\n",
+            2,
+            ["`http.hosts`", "has an integer in it"],
+        ),
         (
             "[http]\nlisten = \"0.0.0.0:0\"\n",
             2,
@@ -218,24 +262,19 @@ fn what_a_start_refuses_is_refused_by_a_check_too() {
             ["`traces.endpoint`", "none"],
         ),
     ] {
-        home.write_config(settings);
-        let path = home.config().display().to_string();
-        let place = format!("{path}:{line}: ");
-        for words in [
-            &["config", "check"][..],
-            &["config", "check", &path],
-            &["start"],
-        ] {
-            let mut command = home.command(words);
-            let out = command
-                .env_remove("SANDHOG_LISTEN")
-                .output()
-                .expect("it runs");
-            let told = String::from_utf8_lossy(&out.stderr).into_owned();
-            assert_eq!(out.status.code(), Some(2), "{words:?}: {told}");
-            for part in [place.as_str(), says[0], says[1]] {
-                assert!(told.contains(part), "{words:?}: {part} is not in {told}");
-            }
-        }
+        refused_by_both(&home, settings, line, says);
+    }
+}
+
+#[test]
+fn a_wrong_token_of_the_environment_is_told_once() {
+    let home = Home::new(SANDHOG).over_http();
+    for words in [["config", "check"].as_slice(), &["start"]] {
+        let mut command = home.command(words);
+        let out = command.env("SANDHOG_HTTP_TOKEN", "short").output();
+        let out = out.expect("it runs");
+        let told = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(2), "{told}");
+        assert_eq!(told.matches("SANDHOG_HTTP_TOKEN").count(), 1, "{told}");
     }
 }

@@ -66,6 +66,14 @@ fn a_job_is_put_off_dropped_and_deleted_with_and_without_a_runner() {
     let _ = home.run(&["job", "retry", &never, &beside]).exits(0);
     let _ = home.job_in(&never, "completed");
     let _ = home.run(&["job", "snooze", &later]).exits(2);
+    for choice in [&["--kind", "echo"][..], &["--tag", "red"], &["--all"]] {
+        let refused = home.run(&[&["job", "snooze"], choice].concat()).exits(2);
+        assert!(
+            refused.stderr.contains("takes ids and no choice"),
+            "{}",
+            refused.stderr
+        );
+    }
     runner.kill9();
 }
 

@@ -82,10 +82,8 @@ pub(super) fn refused(config: &Config) -> Option<Refusal> {
         Ok(tokens) => guarded(listen, &tokens)
             .err()
             .map(|error| config.refusal("http.listen", error)),
-        Err(error) => Some(Refusal {
-            place: format!("environment variable {TOKEN}"),
-            why: error.to_string(),
-        }),
+        Err(TokenError::Wrong { place, why }) => Some(Refusal { place, why }),
+        Err(error) => Some(config.refusal("http.token_file", error)),
     }
 }
 

@@ -18,6 +18,9 @@ mod trial;
 
 use std::{path::PathBuf, sync::Arc};
 
+use anyhow::Context as _;
+use tokio::runtime::{Builder, Runtime};
+
 use crate::{
     config::{self, Config},
     engine::EngineOptions,
@@ -34,6 +37,16 @@ pub use rooms::Program;
 
 /// What ended is kept so long whatever `[store]` says: who waits for a result asks again within less.
 const SPARED_MS: u64 = 10_000;
+
+/// The threads on which everything of a runner goes on but attempts and the store.
+fn control_threads() -> anyhow::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_name("control")
+        .enable_all()
+        .build()
+        .context("cannot start the control threads")
+}
 
 /// How the store is opened for a command.
 fn wal_options(config: &Config, command: &str) -> WalOptions {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{
-    engine_options,
+    control_threads, engine_options,
     http::{self, Http},
     logging::{self, LogLevel},
     offline::context,
@@ -42,12 +42,7 @@ const FIRST_SCAN: Duration = Duration::from_secs(20);
 pub(super) fn start(config: Config, read: ReadSettings) -> anyhow::Result<ExitCode> {
     let level = logging::start(&config)?;
     raise_open_files();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .thread_name("control")
-        .enable_all()
-        .build()
-        .context("cannot start the control threads")?;
+    let runtime = control_threads()?;
     let code = runtime.block_on(run(&config, read, level))?;
     // Nothing of ours is left running; what a guest's file calls left behind is not waited for.
     runtime.shutdown_background();

@@ -1,6 +1,6 @@
 //! The configuration, as the engine looks things up in it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, io::ErrorKind, sync::Arc};
 
 use sandhog_cron::{SignedDuration, plan::CatchUp};
 use sandhog_model::NewJob;
@@ -55,14 +55,32 @@ impl Settings for Operator {
 /// Refuse what a start cannot go on with although each value is right in itself: what values come to together, and
 /// what is in the files that they name.
 pub(super) fn usable(config: &Config) -> Result<(), ConfigError> {
-    let refusals: Vec<Refusal> = [http::refused(config), traces::refused(config)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let refused = [
+        of_data(config),
+        http::refused(config),
+        traces::refused(config),
+    ];
+    let refusals: Vec<Refusal> = refused.into_iter().flatten().collect();
     match refusals.is_empty() {
         true => Ok(()),
         false => Err(ConfigError::Refused { refusals }),
     }
+}
+
+/// What is in the way of the data directory.
+fn of_data(config: &Config) -> Option<Refusal> {
+    let data = &config.runner.data;
+    let is_in_the_way = match fs::metadata(data) {
+        Ok(there) => !there.is_dir(),
+        Err(error) => error.kind() == ErrorKind::NotADirectory,
+    };
+    is_in_the_way.then(|| {
+        let why = format!(
+            "{} cannot be a directory, a file is in its way: name another place",
+            data.display()
+        );
+        config.refusal("runner.data", why)
+    })
 }
 
 /// Say what is odd about the settings, beside the jobs that there are.

@@ -12,7 +12,7 @@ use super::{
     args::Paging,
     door::Need,
     enqueue::steps,
-    exit::{Exit, Outcome},
+    exit::{Exit, Fault, Outcome},
     session::{Session, ask, wall},
     shapes, text, when,
 };
@@ -58,8 +58,16 @@ pub(super) fn run(session: &mut Session<'_, '_>, command: JobCommand) -> Outcome
             ids,
             span,
             until,
+            choice,
+            all,
             dry_run,
         } => {
+            if choice.is_some() || all {
+                return Err(Fault::usage(
+                    "`job snooze` takes ids and no choice among all: `job ls` lists those that fit, and \
+                     --for or --until says how long they are to wait",
+                ));
+            }
             let after = |span| wall().plus(when::millis(span));
             let due = until.or(span.map(after)).unwrap_or_else(wall);
             let act = match dry_run {

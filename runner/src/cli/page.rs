@@ -20,6 +20,10 @@ directory themselves: `enqueue` without `--wait`, every verb that reads, and eve
 `enqueue --wait`, `plugin show|rollback|quarantine|release` and `worker` need a runner. `log`, `config`, `cron next`, `bench` and
 `plugin new|build|test|check|run` never do; `log repair` needs that none is up.
 
+With none up nobody knows what a handler proposes. A job that is enqueued then goes into the queue that `--queue` or `[kind.NAME]` says, `default` otherwise, has
+the media type that its payload looks like, and lists show 25 attempts where neither `--max-attempts` nor `[kind.NAME]` says another number. The handler's
+attempts, backoff and time limit count all the same: they are looked up when it runs.
+
 With `--url` (or `SANDHOG_URL`) they speak to a runner over HTTP, wherever it is, and open no directory; `--token-file` (or
 `SANDHOG_TOKEN_FILE`, or the token itself in `SANDHOG_TOKEN`) holds what is shown there. `--data` counts before `SANDHOG_URL`. Both sides must be of the
 same version. Bounds that are not given, as for `dead purge`, are those of the settings here, not of the runner's. See [http.md](http.md).

@@ -26,6 +26,7 @@ use super::{
     value::{Form, is_name, quote},
     written::checked,
 };
+use crate::plugin::toml_fault;
 
 /// The file that is read when none is named, if it is there.
 pub const DEFAULT_FILE: &str = "sandhog.toml";
@@ -153,7 +154,10 @@ pub fn parse(path: &Path, text: &str) -> Result<Config, ConfigError> {
     };
     match DeTable::parse(text) {
         Ok(table) => reader.root(&mut config, table.get_ref()),
-        Err(error) => reader.refuse(error.span().unwrap_or(0..0), error.message().into()),
+        Err(error) => {
+            let (span, why) = toml_fault(text, &error);
+            reader.refuse(span, why);
+        }
     }
     if reader.refusals.is_empty() {
         config.origins = reader.origins;

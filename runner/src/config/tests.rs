@@ -56,7 +56,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ("[runner]\nworkers = 08", "sandhog.toml:2: "),
     (
         "[runner]\nworkers = 2\nworkers = 3",
-        "sandhog.toml:3: duplicate key",
+        "sandhog.toml:3: `workers` is there twice",
     ),
     (
         "[runner]\nlease = 60",

@@ -35,7 +35,15 @@ pub(super) fn checked(form: Form, value: &DeValue<'_>) -> Result<Value, String> 
                     Ok(()) => Ok(text.to_string()),
                     Err(why) => Err(format!("has an entry that does not fit ({why})")),
                 },
-                None => Err(format!("has a {} in it", value.get_ref().type_str())),
+                None => {
+                    let what = value.get_ref().type_str();
+                    let a = if what.starts_with(['a', 'i']) {
+                        "an"
+                    } else {
+                        "a"
+                    };
+                    Err(format!("has {a} {what} in it"))
+                }
             };
             let list: Vec<String> = items.iter().map(each).collect::<Result<_, _>>()?;
             let is_again = |(place, one): &(usize, &String)| list[..*place].contains(one);

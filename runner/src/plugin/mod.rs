@@ -8,6 +8,7 @@ mod catalog;
 mod code;
 mod registry;
 mod sandbox;
+mod twice;
 
 use std::{
     collections::BTreeMap,
@@ -41,6 +42,7 @@ pub use registry::{
     compile_as_child,
 };
 pub use sandbox::{BareAttempt, SandboxOptions, WasmHost, WasmHostFactory};
+pub(crate) use twice::fault as toml_fault;
 
 /// One attempt to run.
 #[derive(Debug, Clone)]

@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::{
-    engine_options, outside, registry_options,
+    control_threads, engine_options, outside, registry_options,
     reload::InForce,
     sandbox_options,
     settings::{Operator, book},
@@ -77,12 +77,7 @@ impl Stand {
         for file in files {
             copy(file, &config.runner.plugins)?;
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("control")
-            .enable_all()
-            .build()
-            .context("cannot start the control threads")?;
+        let runtime = control_threads()?;
         let registry = Registry::start(registry_options(&config), Halt::default())?;
         let scratch = dir.path().join("scratch");
         fs::create_dir(&scratch).context("cannot make a folder for scratch directories")?;

@@ -139,17 +139,29 @@ pub(in crate::cli) enum JobCommand {
         which: Which,
     },
     /// Have waiting jobs wait longer, or less; no attempt is used
-    #[command(group(clap::ArgGroup::new("when").required(true)))]
+    #[command(
+        override_usage = "sandhog job snooze [OPTIONS] <--for <TIME>|--until <INSTANT>> <ID>..."
+    )]
     Snooze {
         /// Which
-        #[arg(required = true, value_name = "ID")]
+        #[arg(required_unless_present_any = ["choice", "all"], value_name = "ID")]
         ids: Vec<JobId>,
         /// Until this time has passed, such as 10m
-        #[arg(long = "for", value_name = "TIME", value_parser = when::span, group = "when")]
+        #[arg(long = "for", value_name = "TIME", value_parser = when::span, conflicts_with = "until", required_unless_present_any = ["until", "choice", "all"])]
         span: Option<Duration>,
         /// Until this instant, such as 2030-01-31T08:00:00Z
-        #[arg(long, value_name = "INSTANT", value_parser = when::instant, group = "when")]
+        #[arg(long, value_name = "INSTANT", value_parser = when::instant)]
         until: Option<UnixMs>,
+        /// By what the other verbs choose: `--until` is taken, so this one does not
+        #[arg(
+            long = "kind",
+            aliases = ["state", "queue", "parent", "batch", "tag", "cron", "since"],
+            hide = true
+        )]
+        choice: Option<String>,
+        /// The same
+        #[arg(long, hide = true)]
+        all: bool,
         /// Only say how many and show the first few; change nothing
         #[arg(long)]
         dry_run: bool,

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{EnqueueGrant, Grants, HttpGrant, MountGrant, SCRATCH, SecretGrant};
-use crate::plugin::bytes::parse_size;
+use crate::plugin::{bytes::parse_size, twice::fault};
 
 /// Generations of jobs when the file says nothing: a job may enqueue, and what it enqueued may not.
 const DEPTH: u32 = 1;
@@ -82,8 +82,7 @@ type Wrong = (Range<usize>, String);
 /// Read the text of a `NAME.toml`. The error names line and key, and is for a person.
 pub fn parse(text: &str) -> Result<Grants, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let read = toml::from_str::<File>(text)
-        .map_err(|error| (error.span().unwrap_or(0..0), error.message().to_owned()));
+    let read = toml::from_str::<File>(text).map_err(|error| fault(text, &error));
     read.and_then(|file| grants(file.grants))
         .map_err(|(span, why)| placed(text, &span, &why))
 }
@@ -360,7 +359,7 @@ mod tests {
             ("[grants\n", "line 1"),
             (
                 "[grants]\nscratch = \"1MiB\"\nscratch = \"1MiB\"\n",
-                "line 3",
+                "line 3, `scratch`: `scratch` is there twice",
             ),
         ] {
             let said = parse(text).unwrap_err();
