@@ -1,7 +1,8 @@
 //! What a new job may say, and what is filled in.
 
 use sandhog_model::{
-    Backoff, Bounds, Job, JobId, KindDefaults, NewJob, Rejected, RetryPolicy, UnixMs,
+    Backoff, Bounds, Job, JobId, KindDefaults, Link, NewJob, Output, Rejected, RetryPolicy, Terms,
+    UnixMs,
     limits::{DUE_AHEAD_MS, HEADER_BYTES, HEADERS, PAYLOAD_BYTES, TIMEOUT_MS},
 };
 
@@ -53,6 +54,113 @@ fn what_is_left_open_comes_from_the_kind_and_then_from_the_house() {
     };
     let job = own.accept(JobId(1), NOW, &defaults).expect("within bounds");
     assert_eq!((job.queue.as_str(), job.timeout_ms), ("own", Some(8)));
+}
+
+/// What a wish and a link say of a job alike, each field of it something.
+fn said() -> Job {
+    Job {
+        id: JobId(1),
+        kind: "k".into(),
+        queue: "q".into(),
+        priority: 3,
+        payload: b"p".to_vec(),
+        content_type: "text/plain".into(),
+        headers: vec![("h".into(), "v".into())],
+        enqueued_at: NOW,
+        due: NOW.plus(7),
+        retry: RetryPolicy {
+            max_attempts: Some(4),
+            trap_attempts: Some(2),
+            backoff: Some("fixed 1s jitter 0".parse().expect("a backoff")),
+        },
+        timeout_ms: Some(8),
+        parent: None,
+        terms: Terms {
+            expires: Some(NOW.plus(7 + 9)),
+            retry_for_ms: Some(10),
+            group: Some("g".into()),
+            tags: vec!["t".into()],
+            ..Terms::default()
+        },
+    }
+}
+
+#[test]
+fn a_job_says_all_that_the_wish_for_it_said() {
+    let said = said();
+    let then = vec![Link {
+        kind: "after".into(),
+        ..Link::default()
+    }];
+    let new = NewJob {
+        kind: said.kind.clone(),
+        queue: Some(said.queue.clone()),
+        priority: Some(said.priority),
+        payload: said.payload.clone(),
+        content_type: Some(said.content_type.clone()),
+        headers: said.headers.clone(),
+        due: Some(said.due),
+        retry: said.retry.clone(),
+        timeout_ms: said.timeout_ms,
+        parent: Some(JobId(9)),
+        expires: said.terms.expires,
+        retry_for_ms: said.terms.retry_for_ms,
+        group: said.terms.group.clone(),
+        tags: said.terms.tags.clone(),
+        then: then.clone(),
+        batch: Some(JobId(8)),
+        ..NewJob::default()
+    };
+    let terms = Terms {
+        then,
+        batch: Some(JobId(8)),
+        ..said.terms.clone()
+    };
+    let expected = Job {
+        parent: Some(JobId(9)),
+        terms,
+        ..said
+    };
+    assert_eq!(accept(new), Ok(expected));
+}
+
+#[test]
+fn a_job_that_follows_says_all_that_its_link_said() {
+    let said = said();
+    let link = Link {
+        kind: said.kind.clone(),
+        queue: Some(said.queue.clone()),
+        priority: Some(said.priority),
+        payload: Some(said.payload.clone()),
+        content_type: Some(said.content_type.clone()),
+        headers: said.headers.clone(),
+        delay_ms: 7,
+        retry: said.retry.clone(),
+        timeout_ms: said.timeout_ms,
+        retry_for_ms: said.terms.retry_for_ms,
+        expires_in_ms: Some(9),
+        group: said.terms.group.clone(),
+        tags: said.terms.tags.clone(),
+    };
+    let before = Output {
+        content_type: "image/png".into(),
+        payload: b"of the job before".to_vec(),
+    };
+    let follow = |link: Link| link.accept(JobId(1), NOW, &before, &KindDefaults::default());
+    assert_eq!(follow(link.clone()).expect("within bounds"), said);
+    // Without a payload of its own it gets the result, with the media type of whoever says one first.
+    let passed_on = |content_type: Option<&str>| {
+        let job = follow(Link {
+            payload: None,
+            content_type: content_type.map(str::to_string),
+            ..link.clone()
+        });
+        let job = job.expect("within bounds");
+        assert_eq!(job.payload, before.payload);
+        job.content_type
+    };
+    assert_eq!(passed_on(Some("text/html")), "text/html");
+    assert_eq!(passed_on(None), "image/png");
 }
 
 #[test]

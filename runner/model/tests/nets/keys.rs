@@ -1,7 +1,7 @@
 //! Whose key stands in whose way, and up to which instant.
 
 use sandhog_model::{
-    Amend, Command, Digest, Event, Job, JobId, Named, OnConflict, Outcome, Rejected, Scope,
+    Amend, Asked, Command, Digest, Event, Job, JobId, Named, OnConflict, Outcome, Rejected, Scope,
     Settlement, Standing, Terms, Unique, UnixMs,
 };
 
@@ -20,7 +20,7 @@ fn with_terms(id: JobId, terms: Terms) -> Job {
     job
 }
 
-fn unique(id: JobId, key: Digest, scope: Scope, until: Option<u64>) -> Job {
+pub(crate) fn unique(id: JobId, key: Digest, scope: Scope, until: Option<u64>) -> Job {
     let unique = Unique {
         key,
         says: "nine".into(),
@@ -50,8 +50,15 @@ fn named(id: JobId, key: Digest, batch: Option<JobId>) -> Job {
     )
 }
 
-fn enqueued(job: Job) -> Event {
+pub(crate) fn enqueued(job: Job) -> Event {
     Event::Enqueued(Box::new(job))
+}
+
+pub(crate) fn cancelled(id: JobId) -> Event {
+    Event::Cancelled {
+        id,
+        cancel: Box::new(cancellation(Asked::Cancel)),
+    }
 }
 
 #[test]
@@ -62,10 +69,9 @@ fn a_job_does_not_come_back_where_its_key_still_counts_and_another_has_it() {
         (Scope::UNFINISHED, Some(AT), true),
         (Scope::RUNNING, None, true),
     ] {
-        let cancel = Box::new(cancellation(sandhog_model::Asked::Cancel));
         let ledger = ledger(&[
             enqueued(unique(ID, KEY, scope, until)),
-            Event::Cancelled { id: ID, cancel },
+            cancelled(ID),
             enqueued(unique(OTHER, KEY, Scope::UNFINISHED, None)),
         ]);
         let answer = ledger.decide(Command::Amend(Amend::Retry(ID)), now(AT), 0);

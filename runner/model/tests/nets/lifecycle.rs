@@ -111,3 +111,19 @@ fn the_page_has_the_table_of_states_and_facts() {
     }
     assert_eq!(kept, table, "UPDATE_SNAPSHOTS=1 writes it anew");
 }
+
+#[test]
+fn an_attempt_is_shown_by_its_number_and_then_as_one_that_was_used() {
+    for (name, shown) in [
+        ("available", 0),
+        ("running", 1),
+        ("running, failed and checkpointed before", 2),
+        ("retryable", 1),
+        ("completed", 1),
+    ] {
+        let mut states = states().into_iter();
+        let (_, before) = states.find(|(one, _)| *one == name).expect("a state");
+        let entry = ledger(&before).get(ID).expect("it is there");
+        assert_eq!(entry.shown_attempt(), shown, "{name}");
+    }
+}

@@ -21,3 +21,4 @@ mod sample;
 mod segment;
 mod snapshot;
 mod table;
+mod weigh;
