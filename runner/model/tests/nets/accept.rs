@@ -3,7 +3,10 @@
 use sandhog_model::{
     Backoff, Bounds, Job, JobId, KindDefaults, Link, NewJob, Output, Rejected, RetryPolicy, Terms,
     UnixMs,
-    limits::{DUE_AHEAD_MS, HEADER_BYTES, HEADERS, PAYLOAD_BYTES, TIMEOUT_MS},
+    limits::{
+        BACKOFF_MS, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES, PAYLOAD_BYTES, TAG_BYTES,
+        TAGS, TIMEOUT_MS,
+    },
 };
 
 const NOW: UnixMs = UnixMs(50);
@@ -213,6 +216,11 @@ fn with(field: &str, n: u64) -> NewJob {
         "due" => new.due = Some(NOW.plus(n)),
         "max attempts" => new.retry.max_attempts = Some(n as u32),
         "trap attempts" => new.retry.trap_attempts = Some(n as u32),
+        "group" => new.group = Some("x".repeat(length)),
+        "tags" => new.tags = vec!["t".into(); length],
+        "tag" => new.tags = vec!["x".repeat(length)],
+        "retry_for" => new.retry_for_ms = Some(n),
+        "expires" => new.expires = Some(NOW.plus(n)),
         other => panic!("no field {other}"),
     }
     new
@@ -230,6 +238,11 @@ fn every_field_has_its_bound() {
         ("due", DUE_AHEAD_MS),
         ("max attempts", 1_000),
         ("trap attempts", 1_000),
+        ("group", NAME_BYTES as u64),
+        ("tags", TAGS as u64),
+        ("tag", TAG_BYTES as u64),
+        ("retry_for", BACKOFF_MS),
+        ("expires", DUE_AHEAD_MS),
     ] {
         assert!(accept(with(field, most)).is_ok(), "{field} at {most}");
         let why = accept(with(field, most + 1)).expect_err(field);

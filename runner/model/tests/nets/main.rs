@@ -22,3 +22,4 @@ mod segment;
 mod snapshot;
 mod table;
 mod weigh;
+mod words;

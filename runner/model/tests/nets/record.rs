@@ -3,7 +3,7 @@
 use sandhog_model::{
     Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Rejected,
     Token, UnixMs, Verdict,
-    codec::{FrameHead, Seal, encode_record},
+    codec::{FrameHead, Reading, Seal, decode_slim, encode_job, encode_record, slim_part},
     limits::{HEADERS, RESULT_AND_JOBS_BYTES},
 };
 
@@ -89,6 +89,32 @@ fn one_byte_more_fails_the_attempt_and_says_why() {
     assert_eq!(failure.kind, FailureKind::Limit);
     let total = (RESULT_AND_JOBS_BYTES + 1).to_string();
     assert!(failure.cause.contains(&total), "{}", failure.cause);
+}
+
+/// Who starts reads the beginning of a record, and what comes behind it only when someone asks.
+#[test]
+fn a_job_is_written_as_the_record_that_accepts_it_and_begins_with_what_the_ledger_needs() {
+    let mut job = job(1, "k", 0);
+    job.payload = vec![7; 10_000];
+    let (mut bytes, mut of_job) = (Vec::new(), Vec::new());
+    let event = Event::Enqueued(Box::new(job.clone()));
+    let previous = None;
+    encode_record(&Record { previous, event }, &mut bytes).expect("it fits");
+    encode_job(&job, &mut of_job).expect("it fits");
+    assert_eq!(bytes, of_job);
+    let part = slim_part(&bytes);
+    assert!(part.len() < 200, "{} bytes", part.len());
+    let (whole, begun) = (decode_slim(&bytes), decode_slim(part));
+    let (Ok(Reading::Head(whole)), Ok(Reading::Head(begun))) = (whole, begun) else {
+        panic!("it is a record of now");
+    };
+    assert_eq!(whole, begun);
+    for cut in 1..=part.len() {
+        assert!(
+            decode_slim(&part[..part.len() - cut]).is_err(),
+            "{cut} bytes less"
+        );
+    }
 }
 
 #[test]
