@@ -4,8 +4,8 @@ use sandhog_model::{
     Backoff, Bounds, Job, JobId, KindDefaults, Link, NewJob, Output, Rejected, RetryPolicy, Terms,
     UnixMs,
     limits::{
-        BACKOFF_MS, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES, PAYLOAD_BYTES, TAG_BYTES,
-        TAGS, TIMEOUT_MS,
+        BACKOFF_MS, CHAIN_BYTES, CHAIN_LINKS, DUE_AHEAD_MS, HEADER_BYTES, HEADERS, NAME_BYTES,
+        PAYLOAD_BYTES, TAG_BYTES, TAGS, TIMEOUT_MS,
     },
 };
 
@@ -15,6 +15,13 @@ fn new() -> NewJob {
     NewJob {
         kind: "k".into(),
         ..NewJob::default()
+    }
+}
+
+fn link() -> Link {
+    Link {
+        kind: "l".into(),
+        ..Link::default()
     }
 }
 
@@ -91,10 +98,7 @@ fn said() -> Job {
 #[test]
 fn a_job_says_all_that_the_wish_for_it_said() {
     let said = said();
-    let then = vec![Link {
-        kind: "after".into(),
-        ..Link::default()
-    }];
+    let then = vec![link()];
     let new = NewJob {
         kind: said.kind.clone(),
         queue: Some(said.queue.clone()),
@@ -221,6 +225,20 @@ fn with(field: &str, n: u64) -> NewJob {
         "tag" => new.tags = vec!["x".repeat(length)],
         "retry_for" => new.retry_for_ms = Some(n),
         "expires" => new.expires = Some(NOW.plus(n)),
+        "jobs are to follow" => new.then = vec![link(); length],
+        "delay" => {
+            new.then = vec![Link {
+                delay_ms: n,
+                ..link()
+            }];
+        }
+        // One link's own weight is 129 bytes.
+        "bytes together" => {
+            new.then = vec![Link {
+                payload: Some(vec![0; length - 129]),
+                ..link()
+            }];
+        }
         other => panic!("no field {other}"),
     }
     new
@@ -243,6 +261,9 @@ fn every_field_has_its_bound() {
         ("tag", TAG_BYTES as u64),
         ("retry_for", BACKOFF_MS),
         ("expires", DUE_AHEAD_MS),
+        ("jobs are to follow", CHAIN_LINKS as u64),
+        ("delay", DUE_AHEAD_MS),
+        ("bytes together", CHAIN_BYTES as u64),
     ] {
         assert!(accept(with(field, most)).is_ok(), "{field} at {most}");
         let why = accept(with(field, most + 1)).expect_err(field);
@@ -261,6 +282,30 @@ fn every_field_has_its_bound() {
 }
 
 #[test]
+fn a_job_expires_after_it_is_due_and_after_now() {
+    for (due, expires, is_taken) in [
+        (50, 51, true),
+        (50, 50, false),
+        (70, 71, true),
+        (70, 70, false),
+        (20, 51, true),
+        (20, 50, false),
+    ] {
+        let (due, expires) = (Some(UnixMs(due)), Some(UnixMs(expires)));
+        let accepted = accept(NewJob {
+            due,
+            expires,
+            ..new()
+        });
+        assert_eq!(
+            accepted.is_ok(),
+            is_taken,
+            "due {due:?}, expires {expires:?}"
+        );
+    }
+}
+
+#[test]
 fn an_operator_may_move_the_payload_bound() {
     let bounds = Bounds { payload_bytes: 2 };
     let with = |bytes| {
@@ -271,6 +316,13 @@ fn an_operator_may_move_the_payload_bound() {
         new.accept_within(JobId(1), NOW, &KindDefaults::default(), bounds)
     };
     assert!(with(2).is_ok());
+    let followed = |bytes| {
+        let payload = Some(vec![0; bytes]);
+        let then = vec![Link { payload, ..link() }];
+        let new = NewJob { then, ..new() };
+        new.accept_within(JobId(1), NOW, &KindDefaults::default(), bounds)
+    };
+    assert!(followed(2).is_ok() && followed(3).is_err());
     let Err(Rejected::Invalid(why)) = with(3) else {
         panic!("three bytes are over two");
     };
@@ -286,6 +338,16 @@ fn header_keys_and_backoffs_are_clean() {
         let headers = vec![(key.to_string(), "v".to_string())];
         let why = accept(NewJob { headers, ..new() }).expect_err("a bad key");
         assert!(why.contains("header"), "{why}");
+    }
+    for tag in ["", "a,b", "a\n"] {
+        let tags = vec![tag.to_string()];
+        let why = accept(NewJob { tags, ..new() }).expect_err("a bad tag");
+        assert!(why.contains("tag"), "{why}");
+    }
+    for group in ["", "a\n"] {
+        let group = Some(group.to_string());
+        let why = accept(NewJob { group, ..new() }).expect_err("a bad group");
+        assert!(why.contains("group"), "{why}");
     }
     for jitter in [f64::NAN, 1.5, -0.1] {
         let backoff = Some(Backoff::Fixed {

@@ -1,8 +1,8 @@
 //! What shares one record fits in it, or the attempt failed.
 
 use sandhog_model::{
-    Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Rejected,
-    Token, UnixMs, Verdict,
+    Command, Digest, Event, FailureKind, Job, JobId, Ledger, Link, Named, Outcome, Output, Record,
+    RecordAt, Rejected, Token, UnixMs, Verdict,
     codec::{FrameHead, Reading, Seal, decode_slim, encode_job, encode_record, slim_part},
     limits::{HEADERS, RESULT_AND_JOBS_BYTES},
 };
@@ -114,6 +114,53 @@ fn a_job_is_written_as_the_record_that_accepts_it_and_begins_with_what_the_ledge
             decode_slim(&part[..part.len() - cut]).is_err(),
             "{cut} bytes less"
         );
+    }
+}
+
+fn text(length: usize) -> String {
+    "x".repeat(length)
+}
+
+/// Whether an attempt's jobs fit in its record is decided by their weights.
+#[test]
+fn a_job_weighs_what_it_takes_in_a_record_or_little_more() {
+    let link = || Link {
+        kind: text(100),
+        queue: Some(text(100)),
+        payload: Some(vec![7; 500]),
+        content_type: Some(text(200)),
+        headers: vec![(text(300), text(400)); 3],
+        group: Some(text(100)),
+        tags: vec![text(60); 10],
+        ..Link::default()
+    };
+    let parts: [fn(&mut Job, Link); 8] = [
+        |job, _| job.payload = vec![7; 3_000],
+        |job, _| job.headers = vec![(text(300), text(400)); 5],
+        |job, _| (job.kind, job.queue) = (text(128), text(128)),
+        |job, _| job.content_type = text(250),
+        |job, _| job.terms.tags = vec![text(64); 16],
+        |job, _| job.terms.group = Some(text(128)),
+        |job, _| {
+            job.terms.idempotency = Some(Named {
+                key: Digest(1),
+                says: text(200),
+            });
+        },
+        |job, link| job.terms.then = vec![link; 4],
+    ];
+    let mut all = job(1, "k", 0);
+    for change in parts {
+        let mut one = job(1, "k", 0);
+        change(&mut one, link());
+        change(&mut all, link());
+        for job in [&one, &all] {
+            let mut bytes = Vec::new();
+            encode_job(job, &mut bytes).expect("it fits");
+            let (weight, length) = (job.weight(), bytes.len());
+            assert!(length <= weight + 50, "{weight} for {length}: {job:?}");
+            assert!(weight <= length + 900, "{weight} for {length}: {job:?}");
+        }
     }
 }
 
