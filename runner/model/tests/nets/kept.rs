@@ -69,6 +69,10 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         token: Token(token.0 + 7),
         ..same()
     };
+    let unlocked = Carried {
+        unlocked: true,
+        ..same()
+    };
     let mut other_kind = same();
     other_kind.job.kind = "other".into();
     let mut other_queue = same();
@@ -85,6 +89,7 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         ),
         ("carried, runs meanwhile", anew(runs)),
         ("carried, with a later lease", anew(leased_again)),
+        ("carried, unlocked meanwhile", anew(unlocked)),
         ("carried, asked to end meanwhile", anew(asked)),
         ("carried, other state, same token", anew(ended(token))),
         ("carried, another kind", anew(other_kind)),

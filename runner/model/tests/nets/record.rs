@@ -1,8 +1,8 @@
 //! What shares one record fits in it, or the attempt failed.
 
 use sandhog_model::{
-    Command, Digest, Event, FailureKind, Job, JobId, Ledger, Link, Named, Outcome, Output, Record,
-    RecordAt, Rejected, Token, UnixMs, Verdict,
+    Command, Digest, Event, FailureKind, Job, JobId, Ledger, Link, Named, OnConflict, Outcome,
+    Output, Record, RecordAt, Rejected, Scope, Token, Unique, UnixMs, Verdict,
     codec::{FrameHead, Reading, Seal, decode_slim, encode_job, encode_record, slim_part},
     limits::{HEADERS, RESULT_AND_JOBS_BYTES},
 };
@@ -134,7 +134,7 @@ fn a_job_weighs_what_it_takes_in_a_record_or_little_more() {
         tags: vec![text(60); 10],
         ..Link::default()
     };
-    let parts: [fn(&mut Job, Link); 8] = [
+    let parts: [fn(&mut Job, Link); 9] = [
         |job, _| job.payload = vec![7; 3_000],
         |job, _| job.headers = vec![(text(300), text(400)); 5],
         |job, _| (job.kind, job.queue) = (text(128), text(128)),
@@ -145,6 +145,15 @@ fn a_job_weighs_what_it_takes_in_a_record_or_little_more() {
             job.terms.idempotency = Some(Named {
                 key: Digest(1),
                 says: text(200),
+            });
+        },
+        |job, _| {
+            job.terms.unique = Some(Unique {
+                key: Digest(2),
+                says: text(200),
+                scope: Scope::KNOWN,
+                until: None,
+                on_conflict: OnConflict::Reject,
             });
         },
         |job, link| job.terms.then = vec![link; 4],
@@ -159,7 +168,8 @@ fn a_job_weighs_what_it_takes_in_a_record_or_little_more() {
             encode_job(job, &mut bytes).expect("it fits");
             let (weight, length) = (job.weight(), bytes.len());
             assert!(length <= weight + 50, "{weight} for {length}: {job:?}");
-            assert!(weight <= length + 900, "{weight} for {length}: {job:?}");
+            let most = length + 400 + 130 * job.terms.then.len();
+            assert!(weight <= most, "{weight} for {length}: {job:?}");
         }
     }
 }
