@@ -249,3 +249,22 @@ fn told(id: JobId, event: &str, tally: Tally, payload: Option<&[u8]>) -> String 
          \"expired\":{expired},\"deleted\":{deleted},\"payload\":{payload}}}"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tallies_are_added_field_by_field() {
+        let tally = |[completed, cancelled, discarded, dead, expired, deleted]: [u64; 6]| Tally {
+            completed,
+            cancelled,
+            discarded,
+            dead,
+            expired,
+            deleted,
+        };
+        let sum = tally([1, 2, 3, 4, 5, 6]).and(tally([10, 20, 30, 40, 50, 60]));
+        assert_eq!(sum, tally([11, 22, 33, 44, 55, 66]));
+    }
+}

@@ -418,6 +418,7 @@ mod tests {
             let new = NewJob {
                 kind: format!("kind-{round}"),
                 queue: Some(format!("queue-{}", round % 7)),
+                group: Some(format!("group-{}", round % 5)),
                 ..NewJob::default()
             };
             let job = new.accept(id, at, &KindDefaults::default());

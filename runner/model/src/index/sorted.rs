@@ -144,12 +144,8 @@ impl<K: Copy + Ord, V> Sorted<K, V> {
     fn insert_last(&mut self, key: K, value: V) -> Option<V> {
         let (_, last) = self.last.as_mut()?;
         let rest = if last.keys.last().is_some_and(|last| *last < key) {
-            if last.keys.len() < MOST {
-                last.push(key, value);
-                self.len += 1;
-                return None;
-            }
-            // Others will come: growing step by step would copy it several times.
+            // It is full, or the key would have been pushed at once. Others will come: growing step by step
+            // would copy it several times.
             let mut chunk = Chunk::with_room();
             chunk.push(key, value);
             chunk

@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use sandhog_model::{
     Command, Event, FailureKind, JobId, Now, Outcome, QueueMode, Rejected, Retention, Settlement,
-    State, Token, UnixMs, Verdict,
+    State, Token, UnixMs, Verdict, Waiting,
 };
 
 use crate::{
-    history::{World, histories},
+    history::{Extra, Op, World, histories},
     predict::{Expected, Known, Life},
+    sample::failed,
 };
 
 /// What was promised to whom so far.
@@ -180,7 +181,8 @@ impl Auditor {
             | Outcome::NotRun(_) => None,
         };
         assert_eq!(attempt.failure.as_ref(), told, "the history says why");
-        if !matches!(report.outcome, Outcome::NotRun(_)) {
+        // A job that was called off ends with its attempt, whether that ran or not.
+        if !matches!(report.outcome, Outcome::NotRun(_)) || job.asked.is_some() {
             job.failure = told.map(|failure| failure.kind);
         }
         let (state, due) = match verdict {
@@ -287,20 +289,55 @@ impl Auditor {
     }
 }
 
+/// Every step of a history gives what was promised.
+fn audited(ops: &[Op], entropy: u64) {
+    let mut world = World::new();
+    let mut auditor = Auditor::default();
+    for (step, op) in ops.iter().enumerate() {
+        if let Some(wish) = world.wish(op) {
+            let now = world.now;
+            let answer = world.apply(&wish, entropy.wrapping_mul(step as u64 + 1));
+            auditor.audit(&wish, now, &answer);
+        }
+        auditor.compare(&world);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_answer_is_the_one_promised(ops in histories(), entropy: u64) {
-        let mut world = World::new();
-        let mut auditor = Auditor::default();
-        for (step, op) in ops.iter().enumerate() {
-            if let Some(wish) = world.wish(op) {
-                let now = world.now;
-                let answer = world.apply(&wish, entropy.wrapping_mul(step as u64 + 1));
-                auditor.audit(&wish, now, &answer);
-            }
-            auditor.compare(&world);
-        }
+        audited(&ops, entropy);
     }
+}
+
+/// Random histories seldom have one that failed before.
+#[test]
+fn a_job_that_was_called_off_ends_with_its_attempt_though_that_never_ran() {
+    let (job, late, children) = (0, false, 0);
+    let settle = |outcome| Op::Settle {
+        job,
+        late,
+        outcome,
+        children,
+    };
+    let enqueue = Op::Enqueue {
+        kind: 2,
+        queue: 0,
+        priority: 0,
+        delay: 0,
+        taken: None,
+        extra: Extra::default(),
+    };
+    let ops = [
+        enqueue,
+        Op::Claim { kinds: 4 },
+        settle(failed(FailureKind::Error)),
+        Op::Pass(10_000),
+        Op::Claim { kinds: 4 },
+        Op::Amend { job, wish: 8 },
+        settle(Outcome::NotRun(Waiting::PluginMissing)),
+    ];
+    audited(&ops, 0);
 }

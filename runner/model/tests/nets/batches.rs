@@ -125,7 +125,7 @@ pub(crate) fn wishes() -> Vec<(&'static str, Command)> {
         let mut complete = callback(id);
         complete.link.payload = Some(vec![b' '; bytes]);
         wish(BatchChange::Open {
-            name: None,
+            name: Some("n".into()),
             success: None,
             complete: Some(complete),
         })
@@ -234,6 +234,7 @@ fn is_forgotten(ledger: &Ledger, ended_before: u64, spared_from: u64) -> bool {
 #[test]
 fn a_batch_is_forgotten_when_it_ended_before_the_instant_and_nobody_asks_for_it() {
     let ledger = ended(Verdict::Completed(output()));
+    assert_eq!(ledger.batches_over(), 1);
     for (ended_before, spared_from, expected) in [
         (2_000, u64::MAX, false),
         (2_001, u64::MAX, true),
@@ -249,7 +250,8 @@ fn a_batch_is_forgotten_when_it_ended_before_the_instant_and_nobody_asks_for_it(
 #[test]
 fn a_batch_is_kept_while_a_dead_letter_of_it_may_still_make_it_succeed() {
     let reason = "no".to_string();
-    assert!(!is_forgotten(&ended(Verdict::Dead), AT, u64::MAX));
+    let dead = ended(Verdict::Dead);
+    assert!(!is_forgotten(&dead, AT, u64::MAX) && dead.batches_over() == 0);
     let dropped = ended(Verdict::Discarded { reason });
     assert!(is_forgotten(&dropped, AT, u64::MAX));
 }
@@ -285,4 +287,13 @@ fn ledgers_that_know_other_things_of_a_batch_are_not_the_same() {
     };
     assert_eq!(named("one"), named("one"));
     assert_ne!(named("one"), named("another"));
+}
+
+#[test]
+fn a_batch_lies_where_it_was_last_told_of() {
+    let ledger = ledger(&[told(state(), &[]), member(), told(sealed(), &[])]);
+    assert_eq!(ledger.batch_at(BATCH), Some(RecordAt(102)));
+    assert_eq!(ledger.batch_at(ID), None);
+    let retold = |place| ledger.retold(RecordAt(place), UnixMs(AT)).len();
+    assert_eq!((retold(102), retold(103)), (0, 1));
 }

@@ -303,3 +303,14 @@ fn a_schedule_lies_where_it_was_last_told_of() {
         .expect("it is known");
     assert_eq!((told(&stage, 2), told(&stage, 3)), (0, 1));
 }
+
+#[test]
+fn ledgers_that_know_other_things_of_a_schedule_are_not_the_same() {
+    let known = |at| {
+        let mut stage = Stage::default();
+        stage.cron(CronChange::Begin, at).expect("it is new");
+        stage.ledger
+    };
+    assert_eq!(known(10_000), known(10_000));
+    assert_ne!(known(10_000), known(10_001));
+}

@@ -16,7 +16,7 @@ use sandhog_model::{
 use crate::sample::{attempt, cancellation, job, now, policy};
 
 use ops::terms;
-pub(crate) use ops::{Op, histories};
+pub(crate) use ops::{Extra, Op, histories};
 
 /// Where the clock starts, in milliseconds.
 const START: u64 = 1_000_000;

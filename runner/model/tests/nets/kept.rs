@@ -65,6 +65,14 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
         failure: same().failure,
         ..ended(Token(token.0 + 7))
     };
+    let leased_again = Carried {
+        token: Token(token.0 + 7),
+        ..same()
+    };
+    let unlocked = Carried {
+        unlocked: true,
+        ..same()
+    };
     let mut other_kind = same();
     other_kind.job.kind = "other".into();
     let mut other_queue = same();
@@ -80,6 +88,8 @@ pub(crate) fn facts_of_keeping(entry: Option<&Entry>) -> Vec<(&'static str, Even
             anew(ended_alike),
         ),
         ("carried, runs meanwhile", anew(runs)),
+        ("carried, with a later lease", anew(leased_again)),
+        ("carried, unlocked meanwhile", anew(unlocked)),
         ("carried, asked to end meanwhile", anew(asked)),
         ("carried, other state, same token", anew(ended(token))),
         ("carried, another kind", anew(other_kind)),

@@ -1,8 +1,8 @@
 //! Whose key stands in whose way, and up to which instant.
 
 use sandhog_model::{
-    Amend, Command, Digest, Event, Job, JobId, Named, OnConflict, Outcome, Rejected, Scope,
-    Settlement, Standing, Terms, Unique, UnixMs,
+    Amend, Asked, Command, Digest, Event, Job, JobId, Link, Named, OnConflict, Outcome, Rejected,
+    Scope, Settlement, Standing, Terms, Unique, UnixMs,
 };
 
 use crate::{
@@ -20,7 +20,7 @@ fn with_terms(id: JobId, terms: Terms) -> Job {
     job
 }
 
-fn unique(id: JobId, key: Digest, scope: Scope, until: Option<u64>) -> Job {
+pub(crate) fn unique(id: JobId, key: Digest, scope: Scope, until: Option<u64>) -> Job {
     let unique = Unique {
         key,
         says: "nine".into(),
@@ -50,8 +50,15 @@ fn named(id: JobId, key: Digest, batch: Option<JobId>) -> Job {
     )
 }
 
-fn enqueued(job: Job) -> Event {
+pub(crate) fn enqueued(job: Job) -> Event {
     Event::Enqueued(Box::new(job))
+}
+
+pub(crate) fn cancelled(id: JobId) -> Event {
+    Event::Cancelled {
+        id,
+        cancel: Box::new(cancellation(Asked::Cancel)),
+    }
 }
 
 #[test]
@@ -62,10 +69,9 @@ fn a_job_does_not_come_back_where_its_key_still_counts_and_another_has_it() {
         (Scope::UNFINISHED, Some(AT), true),
         (Scope::RUNNING, None, true),
     ] {
-        let cancel = Box::new(cancellation(sandhog_model::Asked::Cancel));
         let ledger = ledger(&[
             enqueued(unique(ID, KEY, scope, until)),
-            Event::Cancelled { id: ID, cancel },
+            cancelled(ID),
             enqueued(unique(OTHER, KEY, Scope::UNFINISHED, None)),
         ]);
         let answer = ledger.decide(Command::Amend(Amend::Retry(ID)), now(AT), 0);
@@ -73,6 +79,28 @@ fn a_job_does_not_come_back_where_its_key_still_counts_and_another_has_it() {
         assert_eq!(is_refused, !comes_back, "{scope:?} {until:?}: {answer:?}");
         assert_eq!(answer.is_ok(), comes_back, "{scope:?} {until:?}");
     }
+}
+
+/// What says nothing is not written, so whatever says something must not count as nothing.
+#[test]
+fn terms_are_empty_when_they_say_nothing_at_all() {
+    assert!(Terms::default().is_empty());
+    let says: [fn(&mut Terms); 8] = [
+        |terms| terms.expires = Some(UnixMs(1)),
+        |terms| terms.retry_for_ms = Some(1),
+        |terms| terms.unique = unique(ID, KEY, Scope::KNOWN, None).terms.unique,
+        |terms| terms.idempotency = named(ID, KEY, None).terms.idempotency,
+        |terms| terms.group = Some("g".into()),
+        |terms| terms.batch = Some(JobId(50)),
+        |terms| terms.tags = vec!["t".into()],
+        |terms| terms.then = vec![Link::default()],
+    ];
+    for (place, say) in says.into_iter().enumerate() {
+        let mut terms = Terms::default();
+        say(&mut terms);
+        assert!(!terms.is_empty(), "{place}: {terms:?}");
+    }
+    assert_eq!(KEY.to_string(), format!("{:0>32}", "9"));
 }
 
 #[test]

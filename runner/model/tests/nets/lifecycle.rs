@@ -111,3 +111,47 @@ fn the_page_has_the_table_of_states_and_facts() {
     }
     assert_eq!(kept, table, "UPDATE_SNAPSHOTS=1 writes it anew");
 }
+
+#[test]
+fn an_attempt_is_shown_by_its_number_and_then_as_one_that_was_used() {
+    for (name, shown) in [
+        ("available", 0),
+        ("running", 1),
+        ("running, failed and checkpointed before", 2),
+        ("retryable", 1),
+        ("completed", 1),
+    ] {
+        let mut states = states().into_iter();
+        let (_, before) = states.find(|(one, _)| *one == name).expect("a state");
+        let entry = ledger(&before).get(ID).expect("it is there");
+        assert_eq!(entry.shown_attempt(), shown, "{name}");
+    }
+}
+
+/// Nothing of it is copied, and nothing is told otherwise.
+#[test]
+fn who_looks_at_a_job_sees_what_who_gets_it_does() {
+    for (name, before) in states() {
+        let ledger = ledger(&before);
+        let (Some(seen), Some(entry)) = (ledger.look(ID), ledger.get(ID)) else {
+            assert_eq!(name, "unknown");
+            continue;
+        };
+        assert_eq!(seen.entry(), entry, "{name}");
+        assert_eq!((seen.kind(), seen.queue()), (&*entry.kind, &*entry.queue));
+        assert_eq!((seen.kind(), seen.queue()), ("k", "default"));
+        assert_eq!((seen.status(), seen.token()), (entry.status, entry.token));
+        assert_eq!(seen.failure(), entry.failure, "{name}");
+        assert_eq!(
+            (seen.enqueued(), seen.latest()),
+            (entry.enqueued, entry.latest)
+        );
+        let last = RecordAt(99 + before.len() as u64);
+        assert_eq!(
+            (entry.enqueued, entry.latest),
+            (RecordAt(100), last),
+            "{name}"
+        );
+        assert_eq!(entry.max_attempts, 3, "{name}");
+    }
+}

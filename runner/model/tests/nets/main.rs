@@ -21,3 +21,5 @@ mod sample;
 mod segment;
 mod snapshot;
 mod table;
+mod weigh;
+mod words;

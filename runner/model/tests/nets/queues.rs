@@ -1,6 +1,7 @@
 //! Who comes next among queues, groups and jobs, and what bounds them.
 
 mod depth;
+mod holds;
 mod limits;
 mod rates;
 
@@ -8,7 +9,7 @@ use std::sync::Arc;
 
 use sandhog_model::{
     Ahead, Command, Event, Hold, JobId, Ledger, Now, Outcome, QueueLimits, QueueMode, QueueRule,
-    QueueRules, RecordAt, Rival, Steering, UnixMs,
+    QueueRules, RecordAt, Rival, Steering,
 };
 
 use crate::sample::{job, now, output, report};
@@ -183,6 +184,18 @@ fn a_queue_that_was_empty_saves_up_no_turns_and_does_not_wait_for_others_to_end(
 }
 
 #[test]
+fn a_queue_whose_jobs_keep_coming_has_its_turn_like_one_that_is_full() {
+    let mut shop = Shop::new(QueueRules::default());
+    shop.many("a", None, 100);
+    let order = |priority| {
+        shop.enqueue("b", "k", None, priority);
+        shop.order(1)
+    };
+    let order: String = (0..40).map(order).collect();
+    assert_eq!(order.matches('b').count(), 20, "{order}");
+}
+
+#[test]
 fn queues_in_strict_order_come_one_after_the_other() {
     let mut shop = Shop::new(rules(&[("c", weight(9))], &["x", "y"]));
     for queue in ["c", "y", "x", "d"] {
@@ -336,19 +349,4 @@ fn as_many_run_as_may_and_the_next_begins_when_one_ends() {
     assert_eq!(shop.claim(), None);
     shop.steer("a", None, Some(QueueLimits::default()));
     assert_eq!(shop.ledger.limits("a").concurrency, Some(2));
-}
-
-/// The clock showed its instant, and nobody has looked yet.
-#[test]
-fn what_is_due_is_held_back_by_what_is_before_it_and_what_is_not_by_nothing() {
-    let mut shop = Shop::new(QueueRules::default());
-    let mut later = job(1, "k", 0);
-    later.due = UnixMs(1_000);
-    shop.wish(Command::Enqueue(Box::new(later)));
-    assert_eq!(shop.ledger.hold(JobId(1), now(999)), None);
-    let hold = Some(Hold::Behind(Ahead::default()));
-    assert_eq!(shop.ledger.hold(JobId(1), now(1_000)), hold);
-    // It stays due when the clock is set back.
-    shop.ledger.advance(now(1_000));
-    assert_eq!(shop.ledger.hold(JobId(1), now(999)), hold);
 }

@@ -1,9 +1,9 @@
 //! What shares one record fits in it, or the attempt failed.
 
 use sandhog_model::{
-    Command, Event, FailureKind, Job, JobId, Ledger, Outcome, Output, Record, RecordAt, Rejected,
-    Token, UnixMs, Verdict,
-    codec::{FrameHead, Seal, encode_record},
+    Command, Digest, Event, FailureKind, Job, JobId, Ledger, Link, Named, OnConflict, Outcome,
+    Output, Record, RecordAt, Rejected, Scope, Token, Unique, UnixMs, Verdict,
+    codec::{FrameHead, Reading, Seal, decode_slim, encode_job, encode_record, slim_part},
     limits::{HEADERS, RESULT_AND_JOBS_BYTES},
 };
 
@@ -89,6 +89,89 @@ fn one_byte_more_fails_the_attempt_and_says_why() {
     assert_eq!(failure.kind, FailureKind::Limit);
     let total = (RESULT_AND_JOBS_BYTES + 1).to_string();
     assert!(failure.cause.contains(&total), "{}", failure.cause);
+}
+
+/// Who starts reads the beginning of a record, and what comes behind it only when someone asks.
+#[test]
+fn a_job_is_written_as_the_record_that_accepts_it_and_begins_with_what_the_ledger_needs() {
+    let mut job = job(1, "k", 0);
+    job.payload = vec![7; 10_000];
+    let (mut bytes, mut of_job) = (Vec::new(), Vec::new());
+    let event = Event::Enqueued(Box::new(job.clone()));
+    let previous = None;
+    encode_record(&Record { previous, event }, &mut bytes).expect("it fits");
+    encode_job(&job, &mut of_job).expect("it fits");
+    assert_eq!(bytes, of_job);
+    let part = slim_part(&bytes);
+    assert!(part.len() < 200, "{} bytes", part.len());
+    let (whole, begun) = (decode_slim(&bytes), decode_slim(part));
+    let (Ok(Reading::Head(whole)), Ok(Reading::Head(begun))) = (whole, begun) else {
+        panic!("it is a record of now");
+    };
+    assert_eq!(whole, begun);
+    for cut in 1..=part.len() {
+        assert!(
+            decode_slim(&part[..part.len() - cut]).is_err(),
+            "{cut} bytes less"
+        );
+    }
+}
+
+fn text(length: usize) -> String {
+    "x".repeat(length)
+}
+
+/// Whether an attempt's jobs fit in its record is decided by their weights.
+#[test]
+fn a_job_weighs_what_it_takes_in_a_record_or_little_more() {
+    let link = || Link {
+        kind: text(100),
+        queue: Some(text(100)),
+        payload: Some(vec![7; 500]),
+        content_type: Some(text(200)),
+        headers: vec![(text(300), text(400)); 3],
+        group: Some(text(100)),
+        tags: vec![text(60); 10],
+        ..Link::default()
+    };
+    let parts: [fn(&mut Job, Link); 9] = [
+        |job, _| job.payload = vec![7; 3_000],
+        |job, _| job.headers = vec![(text(300), text(400)); 5],
+        |job, _| (job.kind, job.queue) = (text(128), text(128)),
+        |job, _| job.content_type = text(250),
+        |job, _| job.terms.tags = vec![text(64); 16],
+        |job, _| job.terms.group = Some(text(128)),
+        |job, _| {
+            job.terms.idempotency = Some(Named {
+                key: Digest(1),
+                says: text(200),
+            });
+        },
+        |job, _| {
+            job.terms.unique = Some(Unique {
+                key: Digest(2),
+                says: text(200),
+                scope: Scope::KNOWN,
+                until: None,
+                on_conflict: OnConflict::Reject,
+            });
+        },
+        |job, link| job.terms.then = vec![link; 4],
+    ];
+    let mut all = job(1, "k", 0);
+    for change in parts {
+        let mut one = job(1, "k", 0);
+        change(&mut one, link());
+        change(&mut all, link());
+        for job in [&one, &all] {
+            let mut bytes = Vec::new();
+            encode_job(job, &mut bytes).expect("it fits");
+            let (weight, length) = (job.weight(), bytes.len());
+            assert!(length <= weight + 50, "{weight} for {length}: {job:?}");
+            let most = length + 400 + 130 * job.terms.then.len();
+            assert!(weight <= most, "{weight} for {length}: {job:?}");
+        }
+    }
 }
 
 #[test]

@@ -163,6 +163,8 @@ fn a_bad_text_is_refused_naming_the_word() {
         assert!(refused.to_string().contains(named), "{text}: {refused}");
     }
     assert!("list 1s ".repeat(1_000).parse::<Backoff>().is_err());
+    let padded = |length| format!("{:length$}", "polynomial").parse::<Backoff>();
+    assert!(padded(4_096).is_ok() && padded(4_097).is_err());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Segments cut, torn, flipped, padded and mixed up, read back by the scan.
 
 use sandhog_model::{
-    codec::{FORMAT, FrameHead, SEGMENT_HEADER_BYTES, Seal, SegmentHeader},
+    codec::{FORMAT, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES, Seal, SegmentHeader},
     recover::{Arriving, End, Ending, Expected, Found, Refusal, Scan},
 };
 
@@ -208,7 +208,7 @@ fn junk_behind_the_last_frame_is_cut_whatever_it_is() {
     // A sound frame whose place nothing can have reached that was written into these few bytes.
     let mut far = vec![0xFF];
     let head = FrameHead {
-        sequence: FIRST + 1_000_000,
+        sequence: FIRST + 100,
         unsynced: 0,
     };
     let seal = Seal::from(&header());
@@ -271,6 +271,30 @@ fn a_segment_whose_creation_was_not_finished_is_cut_only_as_the_last() {
         let end = read(&used, expected()).1;
         assert!(matches!(end.ending, Ending::Refused(_)), "{:?}", end.ending);
     }
+}
+
+#[test]
+fn a_header_that_was_begun_is_told_from_one_that_is_none() {
+    let whole = header().encode();
+    for bytes in [
+        &[][..],
+        &[0; 10],
+        &[0; 48],
+        &whole[..1],
+        &whole[..8],
+        &whole[..47],
+    ] {
+        let verdict = SegmentHeader::decode(bytes);
+        assert_eq!(verdict, HeaderVerdict::Unfinished, "{bytes:?}");
+    }
+    for bytes in [&[9][..], &[9; 47], &[9; 48], &[0, 0, 1]] {
+        let verdict = SegmentHeader::decode(bytes);
+        assert!(
+            matches!(verdict, HeaderVerdict::Damaged { .. }),
+            "{bytes:?}"
+        );
+    }
+    assert_eq!(SegmentHeader::decode(&whole), HeaderVerdict::Good(header()));
 }
 
 #[test]

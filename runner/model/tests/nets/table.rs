@@ -168,6 +168,23 @@ fn what_is_told_of_a_job_whose_first_records_are_gone_waits_for_all_of_it() {
 }
 
 #[test]
+fn records_that_are_missing_are_named_by_a_job_they_were_about() {
+    let mut ledger = Ledger::starting_at(RecordAt(101));
+    let missing = |ledger: &mut Ledger| ledger.complete().expect_err("nothing says so").to_string();
+    let why = missing(&mut ledger);
+    assert!(why.contains("missing") && !why.contains("job"), "{why}");
+    let event = Event::Hastened {
+        id: ID,
+        at: UnixMs(AT),
+    };
+    let previous = Some(RecordAt(100));
+    let record = Record { previous, event };
+    ledger.replay(&record, RecordAt(101), 0).expect("sound");
+    let why = missing(&mut ledger);
+    assert!(why.contains(&ID.text()), "{why}");
+}
+
+#[test]
 fn every_state_answers_every_wish_as_the_table_says() {
     let mut text = String::new();
     for (state, before) in states().into_iter().chain(batches::states()) {

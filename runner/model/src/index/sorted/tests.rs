@@ -157,3 +157,18 @@ fn a_map_that_is_emptied_keeps_no_chunk_and_a_thinned_one_few() {
     }
     assert!(sorted.chunks.is_empty() && sorted.last.is_none() && sorted.is_empty());
 }
+
+#[test]
+fn maps_of_other_entries_are_not_the_same() {
+    let of = |pairs: &[(u32, u32)]| {
+        let mut sorted = Sorted::default();
+        for (key, value) in pairs {
+            sorted.insert(*key, *value);
+        }
+        sorted
+    };
+    assert!(of(&[(1, 2)]) == of(&[(1, 2)]));
+    for other in [&[][..], &[(1, 3)], &[(2, 2)], &[(1, 2), (3, 4)]] {
+        assert!(of(&[(1, 2)]) != of(other), "{other:?}");
+    }
+}

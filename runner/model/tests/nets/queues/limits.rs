@@ -140,3 +140,20 @@ fn nothing_may_begin(shop: &Shop, began: &BTreeMap<(String, Option<String>), Vec
         );
     }
 }
+
+#[test]
+fn a_group_whose_only_job_runs_is_full() {
+    let limits = QueueLimits {
+        group_concurrency: Some(1),
+        ..QueueLimits::default()
+    };
+    let mut shop = Shop::new(rules(&[("a", limited(limits))], &[]));
+    shop.enqueue("a", "k", Some("x"), 0);
+    let first = shop.claim().expect("room");
+    shop.enqueue("a", "k", Some("x"), 0);
+    assert_eq!(shop.claim(), None);
+    shop.ledger.take_opened();
+    assert!(!shop.ledger.take_opened(), "nothing was freed since");
+    shop.end(first);
+    assert!(shop.ledger.take_opened() && shop.claim().is_some());
+}

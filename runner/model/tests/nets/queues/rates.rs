@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use sandhog_model::{Event, JobId, Ledger, Now, QueueLimits, QueueRules, UnixMs};
+use sandhog_model::{
+    Command, Event, JobId, Ledger, Now, QueueLimits, QueueRules, Retention, UnixMs,
+};
 
 use super::{Shop, limited, rules};
 use crate::sample::job;
@@ -79,4 +81,33 @@ fn what_began_before_a_restart_counts() {
     // A queue of which nothing began may begin at once.
     again.many("b", None, 1);
     assert_eq!(again.order(1), "b");
+}
+
+/// Nothing is left of the queue but what its rate remembers, and that only until it says nothing.
+#[test]
+fn a_rate_outlives_the_last_job_of_its_queue() {
+    let rate = Some("1/10s".parse().expect("a rate"));
+    for (rate, group_rate) in [(rate, None), (None, rate)] {
+        let limits = QueueLimits {
+            rate,
+            group_rate,
+            ..QueueLimits::default()
+        };
+        let mut shop = Shop::new(rules(&[("a", limited(limits))], &[]));
+        shop.enqueue("a", "k", Some("x"), 0);
+        let first = shop.claim().expect("it is the first");
+        shop.end(first);
+        assert!(!shop.ledger.is_empty() && shop.ledger.ended() == 1);
+        shop.wish(Command::Prune(Retention {
+            ended_before: UnixMs(0),
+            keep: 0,
+            spared_from: UnixMs(u64::MAX),
+            max: 9,
+        }));
+        assert!(shop.ledger.is_empty() && shop.ledger.ended() == 0);
+        shop.enqueue("a", "k", Some("x"), 0);
+        assert_eq!(shop.claim(), None, "{limits:?}");
+        shop.pass(10_000);
+        assert!(shop.claim().is_some(), "{limits:?}");
+    }
 }
