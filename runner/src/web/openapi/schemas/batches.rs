@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use super::{
     super::{
         super::form::Form,
-        schema::{
-            bounded, closed, count, id, instant, name, object, one_of, or_null, text,
-        },
+        schema::{bounded, closed, count, id, instant, name, object, one_of, or_null, text},
     },
     Named, page,
 };
