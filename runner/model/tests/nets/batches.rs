@@ -297,3 +297,23 @@ fn a_batch_lies_where_it_was_last_told_of() {
     let retold = |place| ledger.retold(RecordAt(place), UnixMs(AT)).len();
     assert_eq!((retold(102), retold(103)), (0, 1));
 }
+
+#[test]
+fn what_follows_a_batch_is_within_the_bounds_of_a_job() {
+    let mut complete = callback(53);
+    complete.link.kind = "no kind".into();
+    let change = BatchChange::Open {
+        name: None,
+        success: None,
+        complete: Some(complete),
+    };
+    let wish = Command::Batch(BatchWish { id: BATCH, change });
+    let refused = ledger(&[])
+        .decide(wish, now(AT), 0)
+        .expect_err("a bad kind");
+    let why = refused.to_string();
+    assert!(
+        why.contains("what follows the batch: ") && why.contains("kind"),
+        "{why}"
+    );
+}

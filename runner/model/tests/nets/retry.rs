@@ -111,6 +111,12 @@ fn each_preset_waits_as_documented() {
         delays("linear 10s max 25s jitter 0", 9),
         [10_000, 20_000, 25_000, 25_000, 25_000]
     );
+    let hours = |hours: u64| hours * 3_600_000;
+    assert_eq!(
+        delays("linear 10h jitter 0", 9),
+        [10, 20, 24, 24, 24].map(hours),
+        "a day when no maximum is named"
+    );
     let exponential = [250, 500, 1_000, 2_000, 3_000];
     assert_eq!(delays("exponential 250ms max 3s jitter 0", 9), exponential);
     let thrice = [1_000, 3_000, 9_000, 27_000, 81_000];
