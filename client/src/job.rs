@@ -432,7 +432,10 @@ mod tests {
             ("/Batch/properties/jobs", lists),
             ("/Batch/properties/on_success", "job kind enqueued_at"),
             ("/Batch/properties/cancel", "at by reason"),
-            ("/Logs", "id attempt running lines dropped_lines"),
+            (
+                "/Logs",
+                "id attempt in_all also running lines dropped_lines",
+            ),
             ("/LogLine", "at_ms source level text fields"),
         ] {
             let schema = document.pointer(&format!("/components/schemas{at}/properties"));

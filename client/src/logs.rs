@@ -15,6 +15,13 @@ use crate::{
 pub struct Logs {
     /// The attempt's number, from 1 on.
     pub attempt: u32,
+    /// Its place among all attempts of the job, from 1 on: numbers begin anew when a job is brought back. 0 from a
+    /// runner that does not say so.
+    #[serde(default)]
+    pub in_all: u32,
+    /// The places of others with the same number.
+    #[serde(default)]
+    pub also: Vec<u32>,
     /// Whether it still runs: there may be more later.
     pub running: bool,
     /// Its lines, in their order.
@@ -101,7 +108,20 @@ impl Client {
     /// [`Code::BadRequest`](crate::Code::BadRequest) for an attempt 0.
     pub async fn logs(&self, id: &str, attempt: Option<u32>) -> Result<Logs, Error> {
         let which = attempt.map(|number| format!("?attempt={number}"));
-        let path = path(id, &format!("/logs{}", which.unwrap_or_default()))?;
+        self.logs_of(id, &which.unwrap_or_default()).await
+    }
+
+    /// The same by an attempt's place among all of its job, [`Logs::in_all`].
+    ///
+    /// # Errors
+    ///
+    /// As [`logs`](Self::logs).
+    pub async fn logs_in_all(&self, id: &str, place: u32) -> Result<Logs, Error> {
+        self.logs_of(id, &format!("?in_all={place}")).await
+    }
+
+    async fn logs_of(&self, id: &str, which: &str) -> Result<Logs, Error> {
+        let path = path(id, &format!("/logs{which}"))?;
         self.json(self.read(&path), Twice::Fine).await
     }
 }
@@ -112,7 +132,7 @@ mod tests {
 
     #[test]
     fn lines_are_read_with_what_is_not_known_yet() {
-        let text = r#"{"id":"1","attempt":2,"running":true,"dropped_lines":3,"later":1,"lines":[
+        let text = r#"{"id":"1","attempt":2,"in_all":5,"also":[2],"running":true,"dropped_lines":3,"later":1,"lines":[
             {"at_ms":1500,"source":"log","level":"warn","text":"t","fields":[["k","1"],["k","2"]]},
             {"at_ms":0,"source":"pipe","level":"fatal","text":"","fields":[]}]}"#;
         let logs: Logs = serde_json::from_str(text).unwrap();
@@ -120,6 +140,7 @@ mod tests {
             (logs.attempt, logs.running, logs.dropped_lines),
             (2, true, 3)
         );
+        assert_eq!((logs.in_all, logs.also.as_slice()), (5, &[2][..]));
         let [known, unknown] = &logs.lines[..] else {
             panic!("{logs:?}");
         };

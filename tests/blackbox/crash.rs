@@ -264,20 +264,28 @@ fn t18_a_runner_that_stands_still_ends_each_job_once() {
         "[runner]\nlease = \"1s\"\nworkers = 2\nslots = 4\n[queue.one]\nconcurrency = 1\n",
     );
     let runner = home.start();
-    // None is over before it is looked for, however slow the machine is.
+    // The queue rests but for a moment, so that there is always one that did not run yet, however slow the machine is.
     let _ = home.run(&["queue", "pause", "one"]).exits(0);
     let ids: Vec<String> = (0..4)
         .map(|_| home.enqueue(&["sleep", "x", "--header", "ms=2000", "--queue", "one"]))
         .collect();
-    let _ = home.run(&["queue", "resume", "one"]).exits(0);
-    for id in &ids[..3] {
-        let _ = home.job_in(id, "running");
+    let running = |count: u64| {
+        wait::until(&format!("{count} to run"), Duration::from_secs(60), || {
+            let runs = home.json(&["stats"])["store"]["jobs"]["running"].as_u64();
+            (runs.unwrap_or(0) == count).then_some(())
+        });
+    };
+    for _ in 0..3 {
+        let _ = home.run(&["queue", "resume", "one"]).exits(0);
+        running(1);
+        let _ = home.run(&["queue", "pause", "one"]).exits(0);
         runner.signal("STOP");
         // Three times as long as a lease holds.
         wait::let_run(Duration::from_secs(3));
         runner.signal("CONT");
-        let _ = home.job_in(id, "completed");
+        running(0);
     }
+    let _ = home.run(&["queue", "resume", "one"]).exits(0);
     let mut spans: Vec<(i64, i64)> = Vec::new();
     for id in &ids {
         let job = home.job_in(id, "completed");

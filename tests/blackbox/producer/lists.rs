@@ -274,6 +274,14 @@ fn an_attempt_says_what_it_logged_and_printed() {
         );
     }
 
+    // Brought back its numbers begin anew, and the place among all tells them apart.
+    runtime.block_on(client.retry(&twice)).unwrap();
+    assert!(matches!(ended(&twice), Waited::Ended(job) if job.state == State::Dead));
+    let again = logs(&twice, Some(1)).unwrap();
+    assert_eq!((again.in_all, again.also.as_slice()), (3, &[1][..]));
+    let first = runtime.block_on(client.logs_in_all(&twice, 1)).unwrap();
+    assert_eq!((first.attempt, first.in_all), (1, 1));
+
     let runs = put(&NewJob::new("heed", 1));
     let told = wait::until("a line of the running attempt", BOUND, || {
         logs(&runs, None).ok().filter(|logs| !logs.lines.is_empty())
