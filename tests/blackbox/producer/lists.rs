@@ -274,14 +274,6 @@ fn an_attempt_says_what_it_logged_and_printed() {
         );
     }
 
-    // Brought back its numbers begin anew, and the place among all tells them apart.
-    runtime.block_on(client.retry(&twice)).unwrap();
-    assert!(matches!(ended(&twice), Waited::Ended(job) if job.state == State::Dead));
-    let again = logs(&twice, Some(1)).unwrap();
-    assert_eq!((again.in_all, again.also.as_slice()), (3, &[1][..]));
-    let first = runtime.block_on(client.logs_in_all(&twice, 1)).unwrap();
-    assert_eq!((first.attempt, first.in_all), (1, 1));
-
     let runs = put(&NewJob::new("heed", 1));
     let told = wait::until("a line of the running attempt", BOUND, || {
         logs(&runs, None).ok().filter(|logs| !logs.lines.is_empty())
@@ -302,4 +294,29 @@ fn an_attempt_says_what_it_logged_and_printed() {
         assert_eq!(code(logs(id, attempt)), Some(wanted), "{id} {attempt:?}");
     }
     runtime.block_on(client.kill(&runs, None)).unwrap();
+}
+
+/// Numbers begin anew when a job is brought back; its place among all tells an attempt from another of its number.
+#[test]
+fn attempts_of_a_job_that_was_brought_back_are_told_apart() {
+    let home = Home::with(SANDHOG, &["misbehave"]).over_http();
+    let runner = home.start();
+    let (runtime, client) = (runtime(), client(runner.http()));
+    runtime.block_on(async {
+        let fails = NewJob::new("panic", "x")
+            .max_attempts(2)
+            .backoff("fixed 10ms");
+        let id = client.enqueue(&fails).await.unwrap().id;
+        for brought_back in [false, true] {
+            if brought_back {
+                client.retry(&id).await.unwrap();
+            }
+            let waited = client.wait(&id, BOUND).await.unwrap();
+            assert!(matches!(waited, Waited::Ended(job) if job.state == State::Dead));
+        }
+        let latest = client.logs(&id, Some(1)).await.unwrap();
+        assert_eq!((latest.in_all, latest.also.as_slice()), (3, &[1][..]));
+        let first = client.logs_in_all(&id, 1).await.unwrap();
+        assert_eq!((first.attempt, first.in_all), (1, 1));
+    });
 }
