@@ -1,6 +1,9 @@
 //! Names that many jobs share, each kept once, and for as long as a job has it.
 
-use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
+use core::hash::BuildHasher as _;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// The number of a name, good as long as a job has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -29,7 +32,10 @@ const RECENT: usize = 16;
 /// The names of all kinds and queues that jobs have.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
-    numbers: BTreeMap<Arc<str>, NameId>,
+    /// By the text's hash: where there are many, each step of a search through a tree of texts would wait for
+    /// another place in memory.
+    numbers: HashTable<NameId>,
+    hashes: DefaultHashBuilder,
     /// The latest number at each name's [`bucket`]. It may belong to another name, or to none.
     recent: [NameId; RECENT],
     names: Vec<Name>,
@@ -55,15 +61,13 @@ impl Names {
     }
 
     fn take_any(&mut self, text: &str) -> NameId {
-        if let Some(id) = self.numbers.get(text) {
+        if let Some(id) = self.number(text) {
             self.names[id.index()].uses += 1;
-            return *id;
+            return id;
         }
-        let text: Arc<str> = text.into();
-        let name = Name {
-            text: text.clone(),
-            uses: 1,
-        };
+        let hash = self.hashes.hash_one(text);
+        let text = text.into();
+        let name = Name { text, uses: 1 };
         let id = if let Some(id) = self.free.pop() {
             self.names[id.index()] = name;
             id
@@ -72,7 +76,10 @@ impl Names {
             // Each name in use belongs to a job, and memory ends long before four billion jobs.
             NameId((self.names.len() - 1) as u32)
         };
-        self.numbers.insert(text, id);
+        let (names, hashes) = (&self.names, &self.hashes);
+        self.numbers.insert_unique(hash, id, |other| {
+            hashes.hash_one(&*names[other.index()].text)
+        });
         id
     }
 
@@ -96,10 +103,20 @@ impl Names {
         name.uses = name.uses.saturating_sub(1);
         if name.uses == 0 {
             let text = core::mem::replace(&mut name.text, self.nobody.clone());
-            self.numbers.remove(&text);
+            let hash = self.hashes.hash_one(&*text);
+            if let Ok(number) = self.numbers.find_entry(hash, |number| *number == id) {
+                number.remove();
+            }
             self.free.push(id);
+            if self.numbers.len() < self.numbers.capacity() / 8 {
+                let (names, hashes) = (&self.names, &self.hashes);
+                self.numbers.shrink_to(self.numbers.len() * 2, |other| {
+                    hashes.hash_one(&*names[other.index()].text)
+                });
+            }
         }
         if self.numbers.is_empty() {
+            self.numbers = HashTable::new();
             (self.names, self.free) = (Vec::new(), Vec::new());
         }
     }
@@ -110,7 +127,10 @@ impl Names {
     }
 
     pub(crate) fn number(&self, text: &str) -> Option<NameId> {
-        self.numbers.get(text).copied()
+        let is_it = |number: &NameId| *self.names[number.index()].text == *text;
+        self.numbers
+            .find(self.hashes.hash_one(text), is_it)
+            .copied()
     }
 
     pub(crate) fn text(&self, id: NameId) -> &Arc<str> {
@@ -183,6 +203,7 @@ mod tests {
         }
         assert_eq!((names.names.len(), names.numbers.len()), (2, 1));
         names.release(kept);
-        assert_eq!((names.names.capacity(), names.free.capacity()), (0, 0));
+        let left = (names.names.capacity(), names.free.capacity());
+        assert_eq!((left, names.numbers.capacity()), ((0, 0), 0));
     }
 }
