@@ -140,11 +140,15 @@ impl Ledger {
         if let Some(slot) = self.entries.get_mut(&id) {
             let names = &mut self.names;
             let before = self.sides.of(id);
-            self.index.remove(id, slot, &before, written.mono, names);
+            let group = before.group;
+            let is_stale = (self.index).take_out(id, slot, &before, written.mono, names);
             how(slot, self.sides.get_mut(id));
             slot.latest = written.at;
             let after = self.sides.of(id);
             self.index.insert(id, slot, &after, written.now(), names);
+            if is_stale && !slot.is_running() {
+                self.index.review(slot, group, written.mono, names);
+            }
         }
     }
 

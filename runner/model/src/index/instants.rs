@@ -8,7 +8,7 @@ use crate::{id::JobId, time::UnixMs};
 /// A job at an instant; earlier ones first, then smaller ids. The id lies in halves, because a
 /// `u128` would be aligned to 16 bytes and the whole take a third more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Moment {
+pub(crate) struct Moment {
     at: UnixMs,
     id_high: u64,
     id_low: u64,

@@ -28,7 +28,7 @@ use crate::{
 
 use counts::Counts;
 use leases::LeaseIndex;
-use queue::Lane;
+use queue::{Lane, Left};
 
 pub(crate) use batches::Batches;
 pub(crate) use instants::ByInstant;
@@ -104,17 +104,43 @@ impl Index {
         mono: u64,
         names: &mut Names,
     ) {
+        if self.take_out(id, slot, beside, mono, names) {
+            self.review(slot, beside.group, mono, names);
+        }
+    }
+
+    /// See what a group of a queue lets begin, after the last job of its lane was taken out.
+    pub(crate) fn review(
+        &mut self,
+        slot: &Slot,
+        group: Option<NameId>,
+        mono: u64,
+        names: &mut Names,
+    ) {
+        self.queues.review(slot.queue, Some(group), mono, names);
+    }
+
+    /// Take a job out of all orders. Whether its group has to be [reviewed](Self::review), which an attempt that begins
+    /// brings with it.
+    pub(crate) fn take_out(
+        &mut self,
+        id: JobId,
+        slot: &Slot,
+        beside: &Beside<'_>,
+        mono: u64,
+        names: &mut Names,
+    ) -> bool {
         let status = slot.status();
+        let mut left = Left::Some;
         let state = match status {
             Status::Waiting { due, backoff } => {
-                if self
-                    .queues
-                    .remove(slot, lane(slot, beside), id, mono, names)
-                {
-                    State::Available
-                } else {
-                    self.due.remove(due, id);
-                    not_yet(backoff)
+                left = self.queues.remove(slot, lane(slot, beside), id);
+                match left {
+                    Left::All => {
+                        self.due.remove(due, id);
+                        not_yet(backoff)
+                    }
+                    Left::Some | Left::Nothing => State::Available,
                 }
             }
             Status::Running { .. } => {
@@ -133,6 +159,7 @@ impl Index {
         };
         self.remove_beside(id, status, beside);
         self.counts.take(slot.queue, state);
+        left == Left::Nothing
     }
 
     /// What stands in the way of others, and what expires, follows from a job's state.

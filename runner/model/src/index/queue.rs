@@ -1,5 +1,6 @@
 //! One queue: its jobs that can be claimed, in lanes by kind, priority and group, and what bounds them.
 
+mod jobs;
 mod shut;
 
 use alloc::{
@@ -8,9 +9,13 @@ use alloc::{
 };
 use core::cmp::Reverse;
 
-use super::{ByInstant, NameId, Names, bucket::Bucket};
+use smallvec::SmallVec;
+
+use super::{NameId, Names, bucket::Bucket};
 use crate::{id::JobId, queue::QueueLimits, time::UnixMs};
 
+pub(crate) use jobs::Jobs;
+pub(super) use jobs::Left;
 pub(super) use shut::Shut;
 
 /// The group of a job, if it has one. Those without are bounded by nothing that is said of groups.
@@ -43,8 +48,11 @@ struct Member {
     /// Whether its limits let nothing more begin now.
     is_closed: bool,
     /// Its lanes with jobs.
-    lanes: Vec<(NameId, Reverse<i16>)>,
+    lanes: SmallVec<[(NameId, Reverse<i16>); 2]>,
 }
+
+/// Kinds, mostly few.
+pub(super) type Kinds = SmallVec<[NameId; 6]>;
 
 /// What the settings and people say of a queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -84,11 +92,11 @@ pub(super) struct Queue {
     /// Whether it gives out nothing now.
     pub(super) is_closed: bool,
     /// The kinds that it is listed under as one to claim from.
-    pub(super) listed: Vec<NameId>,
+    pub(super) listed: Kinds,
     /// The rank and the place under which it is.
     pub(super) listed_at: (u32, u64),
     running: u32,
-    lanes: BTreeMap<Lane, ByInstant>,
+    lanes: BTreeMap<Lane, Jobs>,
     members: BTreeMap<Group, Member>,
     turns: u64,
     /// The lanes of groups that are not closed.
@@ -103,7 +111,7 @@ impl Queue {
             bucket,
             new_group,
             is_closed: false,
-            listed: Vec::new(),
+            listed: Kinds::new(),
             listed_at: (0, 0),
             running: 0,
             lanes: BTreeMap::new(),
@@ -136,7 +144,7 @@ impl Queue {
             jobs.insert(due, id);
             return false;
         }
-        self.lanes.entry(lane).or_default().insert(due, id);
+        self.lanes.insert(lane, Jobs::new(due, id));
         let turn = self.turns + 1;
         let member = self.member(lane.group, names);
         if member.lanes.is_empty() {
@@ -163,26 +171,25 @@ impl Queue {
                 running: 0,
                 bucket,
                 is_closed: false,
-                lanes: Vec::new(),
+                lanes: SmallVec::new(),
             }
         })
     }
 
-    /// Take a job out: whether it was there, and whether that ended a lane.
-    pub(super) fn remove(&mut self, lane: Lane, due: UnixMs, id: JobId) -> (bool, bool) {
+    /// Take a job out; with the last one goes its lane.
+    pub(super) fn remove(&mut self, lane: Lane, due: UnixMs, id: JobId) -> Left {
         let Some(jobs) = self.lanes.get_mut(&lane) else {
-            return (false, false);
+            return Left::All;
         };
-        let found = jobs.remove(due, id);
-        if !jobs.is_empty() {
-            return (found, false);
+        let left = jobs.remove(due, id);
+        if left == Left::Nothing {
+            self.lanes.remove(&lane);
+            if let Some(member) = self.members.get_mut(&lane.group) {
+                member.lanes.retain(|at| *at != (lane.kind, lane.priority));
+                self.heads.remove(&head(lane, member.turn));
+            }
         }
-        self.lanes.remove(&lane);
-        if let Some(member) = self.members.get_mut(&lane.group) {
-            member.lanes.retain(|at| *at != (lane.kind, lane.priority));
-            self.heads.remove(&head(lane, member.turn));
-        }
-        (found, true)
+        left
     }
 
     pub(super) fn holds(&self, lane: Lane, due: UnixMs, id: JobId) -> bool {
@@ -349,7 +356,7 @@ impl Queue {
         best.min().map(|(.., id)| id)
     }
 
-    pub(super) fn lanes(&self) -> impl Iterator<Item = (&Lane, &ByInstant)> {
+    pub(super) fn lanes(&self) -> impl Iterator<Item = (&Lane, &Jobs)> {
         self.lanes.iter()
     }
 }

@@ -16,7 +16,7 @@ use alloc::{
 use super::{
     NameId, Names,
     bucket::{Bucket, micros},
-    queue::{Group, Lane, Queue, Terms},
+    queue::{Group, Kinds, Lane, Left, Queue, Terms},
 };
 use crate::{
     event::RecordAt,
@@ -95,23 +95,13 @@ impl Queues {
         }
     }
 
-    /// Take a job out; whether it was there.
-    pub(super) fn remove(
-        &mut self,
-        slot: &Slot,
-        lane: Lane,
-        id: JobId,
-        mono: u64,
-        names: &mut Names,
-    ) -> bool {
-        let Some(queue) = self.queues.get_mut(&slot.queue) else {
-            return false;
-        };
-        let (found, is_last) = queue.remove(lane, slot.status().at(), id);
-        if is_last {
-            self.review(slot.queue, Some(lane.group), mono, names);
-        }
-        found
+    /// Take a job out; whether it was there. After the last one of a lane its group has to be
+    /// [reviewed](Self::review).
+    pub(super) fn remove(&mut self, slot: &Slot, lane: Lane, id: JobId) -> Left {
+        let queue = self.queues.get_mut(&slot.queue);
+        queue.map_or(Left::All, |queue| {
+            queue.remove(lane, slot.status().at(), id)
+        })
     }
 
     pub(super) fn holds(&self, slot: &Slot, lane: Lane, id: JobId) -> bool {
@@ -249,7 +239,13 @@ impl Queues {
     }
 
     /// See what a queue, and one of its groups, lets begin now, and list it accordingly.
-    fn review(&mut self, at: NameId, group: Option<Group>, mono: u64, names: &mut Names) {
+    pub(super) fn review(
+        &mut self,
+        at: NameId,
+        group: Option<Group>,
+        mono: u64,
+        names: &mut Names,
+    ) {
         let Some(queue) = self.queues.get_mut(&at) else {
             return;
         };
@@ -267,7 +263,7 @@ impl Queues {
         if queue.terms.limits.rate.is_some() && queue.is_empty() && !queue.bucket.is_full(mono) {
             timer(Some(queue.bucket.fills()), None);
         }
-        let kinds: Vec<NameId> = queue.offers().collect();
+        let kinds: Kinds = queue.offers().collect();
         if queue.listed.is_empty() && !kinds.is_empty() {
             let joins = self.front.saturating_add(queue.terms.stride);
             queue.finish = queue.finish.max(joins);
@@ -285,7 +281,7 @@ impl Queues {
             finish: queue.finish,
             queue: at,
         };
-        if queue.listed_at == (place.rank, place.finish) && queue.listed == kinds {
+        if queue.listed_at == (place.rank, place.finish) && *queue.listed == *kinds {
             return;
         }
         let (rank, finish) = queue.listed_at;

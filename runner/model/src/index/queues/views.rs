@@ -4,7 +4,7 @@ use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use core::cmp::Reverse;
 
 use super::{NameId, Names, Queue, QueueLimits, QueueRules, Queues, Steering, Told};
-use crate::{hold::Hold, index::ByInstant, time::UnixMs};
+use crate::{hold::Hold, index::queue::Jobs, time::UnixMs};
 
 /// A lane by the names of its queue, kind and group, and its priority.
 type NamedLane<'a> = (&'a str, &'a str, Reverse<i16>, Option<&'a str>);
@@ -32,10 +32,7 @@ impl Queues {
     }
 
     /// Every lane, in an order that does not depend on how names are numbered.
-    pub(crate) fn by_name<'a>(
-        &'a self,
-        names: &'a Names,
-    ) -> BTreeMap<NamedLane<'a>, &'a ByInstant> {
+    pub(crate) fn by_name<'a>(&'a self, names: &'a Names) -> BTreeMap<NamedLane<'a>, &'a Jobs> {
         let text = |name: NameId| &**names.text(name);
         let of_queue = |(at, queue): (&'a NameId, &'a Queue)| {
             let at = *at;
