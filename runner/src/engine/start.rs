@@ -109,7 +109,7 @@ impl Engine {
             plugins: parts.plugins.clone(),
             live: live.clone(),
             budget: Budget::new(options.memory_budget),
-            idle: Arc::default(),
+            idle: IdleWorkers::new(options.workers),
             counts: Vec::new(),
             phase,
             stopped,

@@ -15,7 +15,7 @@ use tokio::{
 
 use super::{
     budget::{Reserved, Short},
-    idle::{Idle, IdleWorkers},
+    idle::{Idle, IdleWorkers, Looking},
     live::WorkerCount,
     run::{RunContext, broken, run},
     settle::settle,
@@ -65,6 +65,8 @@ struct Slots {
     /// There is more to claim than memory allows now.
     short: Option<Short>,
     asked: Option<Asked>,
+    /// Kept while it looks for the answer instead of sleeping until it is woken.
+    looking: Option<Looking>,
     /// Kept while nothing runs and there is memory to run something.
     idle: Option<Idle>,
     /// What became ready was left to an idle worker.
@@ -85,6 +87,14 @@ impl Slots {
     async fn answered(asked: &mut Option<Asked>) -> Result<Claimed, StoreError> {
         match asked {
             Some(asked) => asked.answer.as_mut().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The next look for that answer. `false`: there are to be no more.
+    async fn looked(looking: Option<&Looking>) -> bool {
+        match looking {
+            Some(looking) => looking.again().await,
             None => std::future::pending().await,
         }
     }
@@ -120,8 +130,12 @@ impl Worker {
             self.tell_whether_idle(&mut slots, phase);
             tokio::select! {
                 answer = Slots::answered(&mut slots.asked) => {
+                    slots.looking = None;
                     look |= self.begin(&mut slots, &host, answer);
                 }
+                goes_on = Slots::looked(slots.looking.as_ref()) => if !goes_on {
+                    slots.looking = None;
+                },
                 Some(ended) = slots.running.join_next_with_id() => {
                     self.end(&mut slots, ended);
                     look = true;
@@ -178,6 +192,7 @@ impl Worker {
             reserved,
             waits: slots.running.is_empty().then(Instant::now),
         });
+        slots.looking = slots.idle.as_ref().and_then(Idle::look);
     }
 
     /// Begin the attempts of what was claimed. Whether there may be more.

@@ -1,7 +1,7 @@
 //! Queues, limits and unique jobs through the store: what was said is durable, and nobody waits for a place
 //! that is free.
 
-use std::{future::Future, pin::pin, sync::Arc, task::Context, task::Poll, task::Waker};
+use std::{pin::pin, sync::Arc};
 
 use sandhog_model::{JobId, QueueLimits, QueueMode, QueueRule, QueueRules, State, UnixMs};
 
@@ -9,8 +9,8 @@ use super::{
     compact::{churn, forgetful, stats},
     merging::{copy_log, log_dirs},
     stage::{
-        START, Stage, claim, claim_one, completed, enqueue, enqueue_job, failed, job, lose,
-        permanent, settle, state, wait,
+        START, Stage, claim, claim_one, completed, enqueue, enqueue_job, failed, is_told, job,
+        lose, permanent, settle, state, wait,
     },
 };
 use crate::{
@@ -112,11 +112,6 @@ fn what_was_said_of_queues_comes_over_with_another_log_and_through_a_repair() {
     assert!(stage.try_open().is_err());
     repair(&stage.options, false).expect("repaired");
     assert_eq!(modes(&*stage.open()), both);
-}
-
-/// Whether whoever waits for work was told.
-fn is_told(notified: std::pin::Pin<&mut impl Future<Output = ()>>) -> bool {
-    notified.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::{
     future::Future,
     path::PathBuf,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll, Waker},
 };
 
 use sandhog_model::{
@@ -331,3 +333,8 @@ pub(super) fn dead_ids(store: &dyn Store) -> Vec<JobId> {
 }
 
 pub(super) const NO_TOKEN: Token = Token(0);
+
+/// Whether whoever waits for work was told.
+pub(super) fn is_told(notified: Pin<&mut impl Future<Output = ()>>) -> bool {
+    notified.poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(())
+}

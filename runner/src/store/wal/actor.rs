@@ -195,7 +195,7 @@ impl Actor {
                     self.writer.bell.answer(std::mem::take(&mut self.leased));
                     let many = waiting.len() >= MANY || self.writer.syncs_are_slow();
                     if many && self.writer.can_flush_beside(&written) {
-                        return self.writer.flush_beside(written.news, waiting);
+                        return self.writer.flush_beside(written.changes, waiting);
                     }
                     if let Err(error) = self.writer.finish(written) {
                         self.writer.bell.poison(error.to_string());

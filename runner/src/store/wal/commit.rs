@@ -10,7 +10,7 @@ use sandhog_model::{JobId, Now};
 
 use super::{
     Durability,
-    flush::{Flush, Landed, News, Waiting},
+    flush::{Flush, Landed, Waiting},
     writer::Writer,
 };
 use crate::{disk::DiskError, store::JobChange};
@@ -25,7 +25,7 @@ pub(super) struct Written {
     /// Letters that the log's records take out.
     unburied: Vec<JobId>,
     /// What is to be told once it is as safe as the setting says.
-    pub(super) news: News,
+    pub(super) changes: Vec<JobChange>,
 }
 
 impl Writer {
@@ -52,14 +52,13 @@ impl Writer {
             }
             self.dead.rewrite_behind();
         }
-        self.bell.tell(written.news);
+        self.bell.tell(written.changes);
         Ok(())
     }
 
-    /// Write the batch.
+    /// Write the batch, and call those who would claim what it makes claimable.
     pub(super) fn write(&mut self, now: Now) -> Result<Written, DiskError> {
-        let sync =
-            self.batch.must_sync || self.batch.wants_sync && self.durability == Durability::Commit;
+        let sync = self.batch.must_sync || self.syncs_next();
         self.dead.sync(self.durability != Durability::None)?;
         self.appender.write()?;
         self.written_to = self.mark();
@@ -71,15 +70,20 @@ impl Writer {
             let state = self.ledger.state(id, now.wall)?;
             Some(JobChange { id, state })
         });
-        let news = News {
-            changes: changes.collect(),
-            readied: std::mem::take(&mut self.batch.readied),
-        };
+        let changes = changes.collect();
+        if std::mem::take(&mut self.batch.readied) {
+            self.bell.ring();
+        }
         Ok(Written {
             sync,
             unburied: std::mem::take(&mut self.batch.unburied),
-            news,
+            changes,
         })
+    }
+
+    /// Whether the batch that is made is answered once it is synced.
+    pub(super) fn syncs_next(&self) -> bool {
+        self.batch.wants_sync && self.durability == Durability::Commit
     }
 
     /// Whether the last sync took so long that whoever only looks would feel it.
@@ -96,13 +100,13 @@ impl Writer {
     }
 
     /// Have the written batch synced and answered beside this thread.
-    pub(super) fn flush_beside(&mut self, news: News, waiting: Vec<Waiting>) {
+    pub(super) fn flush_beside(&mut self, changes: Vec<JobChange>, waiting: Vec<Waiting>) {
         let here = (self.appender.next_sequence(), self.mark());
         if let (Some(flusher), Some(file)) = (&mut self.flusher, self.appender.file()) {
             self.flushing_to = here;
             flusher.send(Flush {
                 file,
-                news,
+                changes,
                 waiting,
             });
         }

@@ -36,18 +36,11 @@ pub(super) struct Bell {
     pub(super) rounds: Rounds,
 }
 
-/// What a batch has to tell besides its answers.
-#[derive(Default)]
-pub(super) struct News {
-    pub(super) changes: Vec<JobChange>,
-    /// Whether a job may have become claimable.
-    pub(super) readied: bool,
-}
-
 /// A written batch that waits for its sync.
 pub(super) struct Flush {
     pub(super) file: Arc<dyn DiskFile>,
-    pub(super) news: News,
+    /// What it changed.
+    pub(super) changes: Vec<JobChange>,
     pub(super) waiting: Vec<Waiting>,
 }
 
@@ -83,16 +76,19 @@ impl Bell {
     }
 
     /// Tell what changed. It is durable.
-    pub(super) fn tell(&self, news: News) {
-        for change in news.changes {
+    pub(super) fn tell(&self, changes: Vec<JobChange>) {
+        for change in changes {
             // Nobody listening is no failure.
             let _ = self.changes.send(change);
         }
-        if news.readied {
-            self.ready.notify_waiters();
-            // A permit for whoever was just about to wait.
-            self.ready.notify_one();
-        }
+    }
+
+    /// Say that something may be claimed. It need not be durable: a claim is answered after the sync that
+    /// makes it so, and whoever claims can wake up meanwhile.
+    pub(super) fn ring(&self) {
+        self.ready.notify_waiters();
+        // A permit for whoever was just about to wait.
+        self.ready.notify_one();
     }
 
     /// Answer everyone who waited for a batch.
@@ -112,7 +108,7 @@ impl Bell {
             match flush.file.sync() {
                 Ok(()) => {
                     took = Some(start.elapsed().as_micros() as u64);
-                    self.tell(flush.news);
+                    self.tell(flush.changes);
                 }
                 Err(error) => self.poison(error.to_string()),
             }
