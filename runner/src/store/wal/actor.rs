@@ -6,6 +6,7 @@ use sandhog_model::{Command, JobId, Now, Rejected};
 
 use super::{
     Durability,
+    crowd::{self, Crowd},
     expiry::Expiry,
     flush::Waiting,
     mailbox::{Inbox, Woken},
@@ -44,6 +45,7 @@ pub(super) struct Actor {
     pub(super) taken: Taken,
     pub(super) upkeep: Upkeep,
     pub(super) expiry: Expiry,
+    pub(super) crowd: Crowd,
     pub(super) _lock: HeldLock,
 }
 
@@ -84,23 +86,60 @@ impl Actor {
         let mut wishes = Vec::new();
         while self.next(inbox, &mut wishes) {
             let now = self.writer.clock.now();
-            sweeps_last(&mut wishes);
-            for wish in wishes.drain(..) {
-                if let Some(reply) = self.take(wish, now) {
-                    return Some(reply);
-                }
-                if self.writer.appender.pending_bytes() >= BATCH_BYTES || self.answers() >= MOST {
-                    self.land(true);
-                    self.commit(now);
-                }
+            let closing = self.take_all(&mut wishes, now);
+            if closing.is_some() {
+                return closing;
             }
             self.expire(now);
             self.tend(now);
             if self.land(false) {
+                let closing = self.gather(inbox, &mut wishes, now);
+                if closing.is_some() {
+                    return closing;
+                }
+                let answers = self.waiting.len();
                 self.commit(now);
+                self.crowd.answered(answers, inbox.waiting());
             }
             self.look_after(now);
         }
+        None
+    }
+
+    /// Do these wishes. Gives the reply of one to close; what is behind it is dropped.
+    fn take_all(&mut self, wishes: &mut Vec<Wish>, now: Now) -> Option<Reply<()>> {
+        sweeps_last(wishes);
+        for wish in wishes.drain(..) {
+            if let Some(reply) = self.take(wish, now) {
+                return Some(reply);
+            }
+            if self.writer.appender.pending_bytes() >= BATCH_BYTES || self.answers() >= MOST {
+                self.land(true);
+                self.commit(now);
+            }
+        }
+        None
+    }
+
+    /// Before a sync, wait a moment for callers that were there a moment ago, and do what they wish. Gives the reply of a
+    /// wish to close.
+    fn gather(&mut self, inbox: &Inbox, wishes: &mut Vec<Wish>, now: Now) -> Option<Reply<()>> {
+        if !self.writer.syncs_next() || self.waiting.len() >= MANY {
+            return None;
+        }
+        let sync = Duration::from_micros(self.writer.counters.last_sync_us);
+        let (end, all) = self.crowd.waits(self.waiting.len(), sync)?;
+        while self.waiting.len() < all && Instant::now() < end {
+            if !inbox.take_now(wishes) {
+                crowd::moment();
+                continue;
+            }
+            let closing = self.take_all(wishes, now);
+            if closing.is_some() {
+                return closing;
+            }
+        }
+        self.crowd.came(self.waiting.len() >= all);
         None
     }
 

@@ -121,6 +121,18 @@ impl Mailbox {
 }
 
 impl Inbox {
+    /// How many wishes wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.0.lock().wishes.len()
+    }
+
+    /// Move the wishes that wait into `into`, which is empty. Whether there were any.
+    pub(super) fn take_now(&self, into: &mut Vec<Wish>) -> bool {
+        let mut inner = self.0.lock();
+        std::mem::swap(&mut inner.wishes, into);
+        !into.is_empty()
+    }
+
     /// Wait for something to happen, at most until `end`. Wishes are all moved into `into`, which is
     /// empty; a sync that ended is told after them.
     pub(super) fn take(&self, into: &mut Vec<Wish>, end: Option<Instant>) -> Woken {

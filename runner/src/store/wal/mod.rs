@@ -12,6 +12,7 @@ mod carry;
 mod check;
 mod commit;
 mod compact;
+mod crowd;
 mod due;
 mod dump;
 mod examine;

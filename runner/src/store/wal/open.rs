@@ -14,6 +14,7 @@ use super::{
     Durability, Wal, WalOptions,
     actor::Actor,
     compact::{CompactOptions, Compaction},
+    crowd::Crowd,
     expiry::Expiry,
     flush::Flusher,
     layout::{self, LogId},
@@ -168,6 +169,7 @@ pub fn open(options: WalOptions) -> Result<Arc<Wal>, OpenError> {
         taken,
         upkeep: Upkeep::new(&options),
         expiry: Expiry::default(),
+        crowd: Crowd::new(),
         _lock: lock,
     };
     actor.purge_at_start();

@@ -1,0 +1,121 @@
+//! Callers that come back together: one sync is to answer all of them.
+//!
+//! Whoever was answered comes back a moment later, and the first of them would get a sync of their own while the others
+//! come. Then there are two groups, of which one waits for the other's sync. So a batch waits for those who were there a moment
+//! ago, for less time than a sync takes, and not where they did not come the last times.
+
+use std::{
+    hint, thread,
+    time::{Duration, Instant},
+};
+
+/// Callers from which on it is worth it.
+const FEW: usize = 8;
+/// The longest wait, however long a sync takes.
+const LONGEST: Duration = Duration::from_micros(100);
+/// Batches that do not wait, at most, after those that waited for nobody.
+const MOST_SKIPPED: u32 = 64;
+
+/// How many callers there are, and whether waiting for them pays.
+pub(super) struct Crowd {
+    /// Answers of a batch to which everyone comes who was there at the last one.
+    size: usize,
+    /// Batches that are not to wait any more.
+    skipped: u32,
+    /// How many were not to after the last vain wait.
+    penalty: u32,
+    /// Whoever waits for others takes a processor, and they need one.
+    has_room: bool,
+}
+
+impl Crowd {
+    pub(super) fn new() -> Self {
+        Self {
+            size: 0,
+            skipped: 0,
+            penalty: 0,
+            has_room: thread::available_parallelism().is_ok_and(|all| all.get() > 1),
+        }
+    }
+
+    /// A batch with so many answers was answered, and so many wishes wait.
+    pub(super) fn answered(&mut self, answers: usize, waiting: usize) {
+        self.size = answers + waiting;
+    }
+
+    /// Until when a batch that has so many answers waits for others, and how many it is to have then.
+    pub(super) fn waits(&mut self, answers: usize, sync: Duration) -> Option<(Instant, usize)> {
+        if !self.has_room || self.size < FEW || answers >= self.size {
+            return None;
+        }
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return None;
+        }
+        Some((Instant::now() + LONGEST.min(sync / 2), self.size))
+    }
+
+    /// Whether everyone came that a batch waited for.
+    pub(super) fn came(&mut self, all: bool) {
+        self.penalty = match all {
+            true => 0,
+            false => (self.penalty * 2).clamp(1, MOST_SKIPPED),
+        };
+        self.skipped = self.penalty;
+    }
+}
+
+/// Let a moment pass without giving the processor away: those who are waited for have another one.
+pub(super) fn moment() {
+    for _ in 0..32 {
+        hint::spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SYNC: Duration = Duration::from_micros(80);
+
+    fn crowd() -> Crowd {
+        Crowd {
+            has_room: true,
+            ..Crowd::new()
+        }
+    }
+
+    #[test]
+    fn a_batch_waits_for_those_who_were_there_and_for_nobody_else() {
+        let mut crowd = crowd();
+        assert_eq!(crowd.waits(1, SYNC), None, "nobody was there");
+        crowd.answered(4, 3);
+        assert_eq!(crowd.waits(1, SYNC), None, "a few");
+        crowd.answered(5, 3);
+        let before = Instant::now();
+        let (until, all) = crowd.waits(7, SYNC).expect("it waits");
+        assert!(all == 8 && until >= before + SYNC / 2 && until <= Instant::now() + SYNC / 2);
+        assert_eq!(crowd.waits(8, SYNC), None, "all are there");
+        let (until, _) = crowd.waits(7, Duration::from_secs(1)).expect("it waits");
+        assert!(until <= Instant::now() + LONGEST);
+        crowd.has_room = false;
+        assert_eq!(crowd.waits(7, SYNC), None, "they need its processor");
+    }
+
+    #[test]
+    fn the_more_often_nobody_comes_the_rarer_it_waits() {
+        let mut crowd = crowd();
+        crowd.answered(20, 0);
+        let mut waited = Vec::new();
+        for batch in 0..400 {
+            if crowd.waits(1, SYNC).is_some() {
+                waited.push(batch);
+                crowd.came(false);
+            }
+        }
+        assert_eq!(waited, [0, 2, 5, 10, 19, 36, 69, 134, 199, 264, 329, 394]);
+        crowd.skipped = 0;
+        crowd.came(true);
+        assert!(crowd.waits(1, SYNC).is_some() && crowd.waits(1, SYNC).is_some());
+    }
+}
