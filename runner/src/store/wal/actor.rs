@@ -6,7 +6,7 @@ use sandhog_model::{Command, JobId, Now, Rejected};
 
 use super::{
     Durability,
-    crowd::{self, Crowd},
+    crowd::Crowd,
     expiry::Expiry,
     flush::Waiting,
     mailbox::{Inbox, Woken},
@@ -25,7 +25,7 @@ const BATCH_BYTES: usize = 4 << 20;
 const MOST: usize = 4096;
 /// Wishes from which on a batch is synced beside the writer. For fewer, waking another thread costs
 /// more than deciding the next ones meanwhile gains, unless syncs are slow.
-const MANY: usize = 256;
+pub(super) const MANY: usize = 256;
 
 /// What became of each wish of a list: done, or refused by the rules.
 pub(super) type Each = Vec<(JobId, Result<(), Rejected>)>;
@@ -107,7 +107,7 @@ impl Actor {
     }
 
     /// Do these wishes. Gives the reply of one to close; what is behind it is dropped.
-    fn take_all(&mut self, wishes: &mut Vec<Wish>, now: Now) -> Option<Reply<()>> {
+    pub(super) fn take_all(&mut self, wishes: &mut Vec<Wish>, now: Now) -> Option<Reply<()>> {
         sweeps_last(wishes);
         for wish in wishes.drain(..) {
             if let Some(reply) = self.take(wish, now) {
@@ -118,28 +118,6 @@ impl Actor {
                 self.commit(now);
             }
         }
-        None
-    }
-
-    /// Before a sync, wait a moment for callers that were there a moment ago, and do what they wish. Gives the reply of a
-    /// wish to close.
-    fn gather(&mut self, inbox: &Inbox, wishes: &mut Vec<Wish>, now: Now) -> Option<Reply<()>> {
-        if !self.writer.syncs_next() || self.waiting.len() >= MANY {
-            return None;
-        }
-        let sync = Duration::from_micros(self.writer.counters.last_sync_us);
-        let (end, all) = self.crowd.waits(self.waiting.len(), sync)?;
-        while self.waiting.len() < all && Instant::now() < end {
-            if !inbox.take_now(wishes) {
-                crowd::moment();
-                continue;
-            }
-            let closing = self.take_all(wishes, now);
-            if closing.is_some() {
-                return closing;
-            }
-        }
-        self.crowd.came(self.waiting.len() >= all);
         None
     }
 

@@ -9,9 +9,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use sandhog_model::Now;
+
+use super::{
+    actor::{Actor, MANY},
+    mailbox::Inbox,
+    wish::{Reply, Wish},
+};
+
 /// Callers from which on it is worth it.
 const FEW: usize = 8;
-/// The longest wait, however long a sync takes.
+/// The longest wait of all, however long a sync takes.
 const LONGEST: Duration = Duration::from_micros(100);
 /// Batches that do not wait, at most, after those that waited for nobody.
 const MOST_SKIPPED: u32 = 64;
@@ -26,6 +34,17 @@ pub(super) struct Crowd {
     penalty: u32,
     /// Whoever waits for others takes a processor, and they need one.
     has_room: bool,
+}
+
+/// How a batch waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Wait {
+    /// Answers that it has when everyone came.
+    all: usize,
+    /// How long for whoever comes next.
+    next: Duration,
+    /// How long in all.
+    longest: Duration,
 }
 
 impl Crowd {
@@ -43,8 +62,8 @@ impl Crowd {
         self.size = answers + waiting;
     }
 
-    /// Until when a batch that has so many answers waits for others, and how many it is to have then.
-    pub(super) fn waits(&mut self, answers: usize, sync: Duration) -> Option<(Instant, usize)> {
+    /// How a batch that has so many answers waits for others, if it does.
+    fn waits(&mut self, answers: usize, sync: Duration) -> Option<Wait> {
         if !self.has_room || self.size < FEW || answers >= self.size {
             return None;
         }
@@ -52,12 +71,18 @@ impl Crowd {
             self.skipped -= 1;
             return None;
         }
-        Some((Instant::now() + LONGEST.min(sync / 2), self.size))
+        let longest = LONGEST.min(sync);
+        Some(Wait {
+            all: self.size,
+            next: longest / 2,
+            longest,
+        })
     }
 
-    /// Whether everyone came that a batch waited for.
-    pub(super) fn came(&mut self, all: bool) {
-        self.penalty = match all {
+    /// How many of those came that a batch waited for. It was worth it when half of them did: on a busy machine somebody
+    /// is always late.
+    fn came(&mut self, came: usize, awaited: usize) {
+        self.penalty = match came * 2 >= awaited {
             true => 0,
             false => (self.penalty * 2).clamp(1, MOST_SKIPPED),
         };
@@ -65,8 +90,43 @@ impl Crowd {
     }
 }
 
+impl Actor {
+    /// Before a sync, wait a moment for callers that were there a moment ago, and do what they wish. Gives the reply of a
+    /// wish to close.
+    pub(super) fn gather(
+        &mut self,
+        inbox: &Inbox,
+        wishes: &mut Vec<Wish>,
+        now: Now,
+    ) -> Option<Reply<()>> {
+        if !self.writer.syncs_next() || self.waiting.len() >= MANY {
+            return None;
+        }
+        let sync = Duration::from_micros(self.writer.counters.last_sync_us);
+        let before = self.waiting.len();
+        let wait = self.crowd.waits(before, sync)?;
+        let (mut came, start) = (Instant::now(), Instant::now());
+        while self.waiting.len() < wait.all
+            && came.elapsed() < wait.next
+            && start.elapsed() < wait.longest
+        {
+            if !inbox.take_now(wishes) {
+                moment();
+                continue;
+            }
+            let closing = self.take_all(wishes, now);
+            if closing.is_some() {
+                return closing;
+            }
+            came = Instant::now();
+        }
+        (self.crowd).came(self.waiting.len().saturating_sub(before), wait.all - before);
+        None
+    }
+}
+
 /// Let a moment pass without giving the processor away: those who are waited for have another one.
-pub(super) fn moment() {
+fn moment() {
     for _ in 0..32 {
         hint::spin_loop();
     }
@@ -92,12 +152,14 @@ mod tests {
         crowd.answered(4, 3);
         assert_eq!(crowd.waits(1, SYNC), None, "a few");
         crowd.answered(5, 3);
-        let before = Instant::now();
-        let (until, all) = crowd.waits(7, SYNC).expect("it waits");
-        assert!(all == 8 && until >= before + SYNC / 2 && until <= Instant::now() + SYNC / 2);
+        let wait = |longest| Wait {
+            all: 8,
+            next: longest / 2,
+            longest,
+        };
+        assert_eq!(crowd.waits(7, SYNC), Some(wait(SYNC)));
         assert_eq!(crowd.waits(8, SYNC), None, "all are there");
-        let (until, _) = crowd.waits(7, Duration::from_secs(1)).expect("it waits");
-        assert!(until <= Instant::now() + LONGEST);
+        assert_eq!(crowd.waits(7, Duration::from_secs(1)), Some(wait(LONGEST)));
         crowd.has_room = false;
         assert_eq!(crowd.waits(7, SYNC), None, "they need its processor");
     }
@@ -110,12 +172,12 @@ mod tests {
         for batch in 0..400 {
             if crowd.waits(1, SYNC).is_some() {
                 waited.push(batch);
-                crowd.came(false);
+                crowd.came(9, 19);
             }
         }
         assert_eq!(waited, [0, 2, 5, 10, 19, 36, 69, 134, 199, 264, 329, 394]);
         crowd.skipped = 0;
-        crowd.came(true);
+        crowd.came(10, 19);
         assert!(crowd.waits(1, SYNC).is_some() && crowd.waits(1, SYNC).is_some());
     }
 }
