@@ -86,6 +86,8 @@ impl Host for Watched {
 #[derive(Default)]
 pub(super) struct Counting {
     ended: AtomicU64,
+    /// How many ends are waited for.
+    wanted: AtomicU64,
     failed: AtomicU64,
     running_ns: AtomicU64,
     /// The first attempt that did not complete, and whether its job goes on waiting.
@@ -101,21 +103,25 @@ impl AttemptWatch for Counting {
         if end.is_child || *end.outcome == Outcome::NotRun(Waiting::PoolFull) {
             return;
         }
-        if let Some((why, waits)) = not_completed(end.outcome) {
+        let is_bad = not_completed(end.outcome).map(|(why, waits)| {
             self.failed.fetch_add(1, Ordering::Relaxed);
             self.first().get_or_insert((why, waits));
+        });
+        let ended = self.ended.fetch_add(1, Ordering::SeqCst) + 1;
+        // To wake a thread for each of them takes as long as a short attempt.
+        if is_bad.is_some() || ended >= self.wanted.load(Ordering::SeqCst) {
+            self.told.notify_one();
         }
-        self.ended.fetch_add(1, Ordering::Release);
-        self.told.notify_one();
     }
 }
 
 impl Counting {
     /// Resolves once so many attempts have ended. An error when one did not complete: the rest is then not waited for.
     pub(super) async fn until(&self, attempts: usize, live: &Live) -> anyhow::Result<()> {
+        self.wanted.store(attempts as u64, Ordering::SeqCst);
         loop {
             let first = self.first().clone();
-            let ended = self.ended.load(Ordering::Acquire);
+            let ended = self.ended.load(Ordering::SeqCst);
             let is_over = ended >= attempts as u64;
             match first {
                 Some((why, waits)) if is_over || waits => {
