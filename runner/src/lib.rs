@@ -13,6 +13,7 @@ mod identity;
 mod json;
 pub mod metrics;
 pub mod plugin;
+mod processors;
 pub mod store;
 pub mod traces;
 pub mod web;

@@ -15,7 +15,15 @@ struct Room {
 }
 
 const GROUND: &[&str] = &[
-    "clock", "entropy", "shutdown", "disk", "metrics", "traces", "identity", "figures",
+    "clock",
+    "entropy",
+    "processors",
+    "shutdown",
+    "disk",
+    "metrics",
+    "traces",
+    "identity",
+    "figures",
 ];
 const NO_GUESTS: &[&str] = &["wasmtime", "wasmtime_wasi"];
 const NO_OUTSIDE: &[&str] = &[
@@ -32,9 +40,10 @@ const NO_OUTSIDE: &[&str] = &[
 ];
 
 /// The table, from the ground up. `main` wires everything, as `app` may, and has no row.
-const ROOMS: [Room; 17] = [
+const ROOMS: [Room; 18] = [
     ground("clock"),
     ground("entropy"),
+    ground("processors"),
     ground("shutdown"),
     ground("disk"),
     ground("metrics"),

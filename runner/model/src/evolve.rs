@@ -141,11 +141,12 @@ impl Ledger {
             let names = &mut self.names;
             let before = self.sides.of(id);
             let group = before.group;
-            let is_stale = (self.index).take_out(id, slot, &before, written.mono, names);
+            let is_stale = self.index.take_out(id, slot, &before, written.mono, names);
             how(slot, self.sides.get_mut(id));
             slot.latest = written.at;
             let after = self.sides.of(id);
             self.index.insert(id, slot, &after, written.now(), names);
+            // An attempt that began had its group reviewed, since that has one more that runs.
             if is_stale && !slot.is_running() {
                 self.index.review(slot, group, written.mono, names);
             }
@@ -175,9 +176,11 @@ impl Ledger {
     fn forget(&mut self, id: JobId, mono: u64) {
         if let Some(slot) = self.entries.remove(&id) {
             let names = &mut self.names;
-            self.index
-                .remove(id, &slot, &self.sides.of(id), mono, names);
-            let batch = self.sides.of(id).side.and_then(|side| side.batch);
+            let beside = self.sides.of(id);
+            if self.index.take_out(id, &slot, &beside, mono, names) {
+                self.index.review(&slot, beside.group, mono, names);
+            }
+            let batch = beside.side.and_then(|side| side.batch);
             self.sides.forget(id, names);
             names.release(slot.kind);
             names.release(slot.queue);

@@ -23,7 +23,10 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use sandhog_model::{Backoff, KindDefaults, RetryPolicy};
 
-use crate::plugin::{Ceiling, Limits};
+use crate::{
+    plugin::{Ceiling, Limits},
+    processors,
+};
 
 pub use capabilities::SecretSettings;
 pub use cron::{CatchUp, CronSettings, Overlap};
@@ -247,9 +250,7 @@ impl Default for Config {
             runner: RunnerSettings {
                 data: PathBuf::from("sandhog-data"),
                 plugins: PathBuf::from("plugins"),
-                workers: std::thread::available_parallelism()
-                    .map_or(1, std::num::NonZero::get)
-                    .min(keys::MOST_WORKERS as usize),
+                workers: processors::count().min(keys::MOST_WORKERS as usize),
                 slots: 4,
                 memory_budget: None,
                 shutdown_grace: Duration::from_secs(25),

@@ -6,11 +6,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    thread,
     time::{Duration, Instant},
 };
 
 use tokio::sync::{Notify, futures::Notified};
+
+use crate::processors;
 
 /// How long an idle worker looks for an answer before it sleeps until it is woken. It was called before the sync that the
 /// answer waits for, and a quick one ends about then. On two processors looking longer is in the way of the log's thread.
@@ -43,12 +44,11 @@ pub(super) struct Idle(Arc<IdleWorkers>);
 impl IdleWorkers {
     /// None yet, of so many workers.
     pub(super) fn new(all: usize) -> Arc<Self> {
-        let is_alone = thread::available_parallelism().is_ok_and(|all| all.get() == 1);
         Arc::new(Self {
             all,
             count: AtomicUsize::new(0),
             more: Notify::new(),
-            looked: AtomicBool::new(is_alone),
+            looked: AtomicBool::new(!processors::any_to_spare()),
         })
     }
 

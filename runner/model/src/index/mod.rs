@@ -95,20 +95,6 @@ impl Index {
         self.counts.add(slot.queue, status.state(at.wall));
     }
 
-    /// Forget a job; `slot` is as it was taken up.
-    pub(crate) fn remove(
-        &mut self,
-        id: JobId,
-        slot: &Slot,
-        beside: &Beside<'_>,
-        mono: u64,
-        names: &mut Names,
-    ) {
-        if self.take_out(id, slot, beside, mono, names) {
-            self.review(slot, beside.group, mono, names);
-        }
-    }
-
     /// See what a group of a queue lets begin, after the last job of its lane was taken out.
     pub(crate) fn review(
         &mut self,
@@ -120,8 +106,7 @@ impl Index {
         self.queues.review(slot.queue, Some(group), mono, names);
     }
 
-    /// Take a job out of all orders. Whether its group has to be [reviewed](Self::review), which an attempt that begins
-    /// brings with it.
+    /// Take a job out of all orders; `slot` is as it was taken up. Whether its group has to be [reviewed](Self::review).
     pub(crate) fn take_out(
         &mut self,
         id: JobId,

@@ -61,11 +61,11 @@ impl Names {
     }
 
     fn take_any(&mut self, text: &str) -> NameId {
-        if let Some(id) = self.number(text) {
+        let hash = self.hashes.hash_one(text);
+        if let Some(id) = self.find(hash, text) {
             self.names[id.index()].uses += 1;
             return id;
         }
-        let hash = self.hashes.hash_one(text);
         let text = text.into();
         let name = Name { text, uses: 1 };
         let id = if let Some(id) = self.free.pop() {
@@ -76,10 +76,8 @@ impl Names {
             // Each name in use belongs to a job, and memory ends long before four billion jobs.
             NameId((self.names.len() - 1) as u32)
         };
-        let (names, hashes) = (&self.names, &self.hashes);
-        self.numbers.insert_unique(hash, id, |other| {
-            hashes.hash_one(&*names[other.index()].text)
-        });
+        let rehash = rehash(&self.names, &self.hashes);
+        self.numbers.insert_unique(hash, id, rehash);
         id
     }
 
@@ -109,10 +107,8 @@ impl Names {
             }
             self.free.push(id);
             if self.numbers.len() < self.numbers.capacity() / 8 {
-                let (names, hashes) = (&self.names, &self.hashes);
-                self.numbers.shrink_to(self.numbers.len() * 2, |other| {
-                    hashes.hash_one(&*names[other.index()].text)
-                });
+                let rehash = rehash(&self.names, &self.hashes);
+                self.numbers.shrink_to(self.numbers.len() * 2, rehash);
             }
         }
         if self.numbers.is_empty() {
@@ -127,10 +123,12 @@ impl Names {
     }
 
     pub(crate) fn number(&self, text: &str) -> Option<NameId> {
+        self.find(self.hashes.hash_one(text), text)
+    }
+
+    fn find(&self, hash: u64, text: &str) -> Option<NameId> {
         let is_it = |number: &NameId| *self.names[number.index()].text == *text;
-        self.numbers
-            .find(self.hashes.hash_one(text), is_it)
-            .copied()
+        self.numbers.find(hash, is_it).copied()
     }
 
     pub(crate) fn text(&self, id: NameId) -> &Arc<str> {
@@ -143,6 +141,11 @@ impl Names {
             .get(index)
             .map_or(&self.nobody, |name| &name.text)
     }
+}
+
+/// The hash of a name that is in the table, for when that is made anew.
+fn rehash<'a>(names: &'a [Name], hashes: &'a DefaultHashBuilder) -> impl Fn(&NameId) -> u64 + 'a {
+    |number| hashes.hash_one(&*names[number.index()].text)
 }
 
 /// Where a name is looked for among the recent ones.

@@ -95,7 +95,7 @@ impl Queues {
         }
     }
 
-    /// Take a job out; whether it was there. After the last one of a lane its group has to be
+    /// Take a job out, and tell what is left of its lane. After the last one of a lane its group has to be
     /// [reviewed](Self::review).
     pub(super) fn remove(&mut self, slot: &Slot, lane: Lane, id: JobId) -> Left {
         let queue = self.queues.get_mut(&slot.queue);

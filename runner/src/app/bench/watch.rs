@@ -103,13 +103,15 @@ impl AttemptWatch for Counting {
         if end.is_child || *end.outcome == Outcome::NotRun(Waiting::PoolFull) {
             return;
         }
-        let is_bad = not_completed(end.outcome).map(|(why, waits)| {
+        let bad = not_completed(end.outcome);
+        let is_bad = bad.is_some();
+        if let Some(bad) = bad {
             self.failed.fetch_add(1, Ordering::Relaxed);
-            self.first().get_or_insert((why, waits));
-        });
+            self.first().get_or_insert(bad);
+        }
         let ended = self.ended.fetch_add(1, Ordering::SeqCst) + 1;
         // To wake a thread for each of them takes as long as a short attempt.
-        if is_bad.is_some() || ended >= self.wanted.load(Ordering::SeqCst) {
+        if is_bad || ended >= self.wanted.load(Ordering::SeqCst) {
             self.told.notify_one();
         }
     }

@@ -11,7 +11,7 @@ use rustix::process::{
 };
 
 use super::child::{BESIDE_JOBS, REFUSED};
-use crate::plugin::sandbox::engines;
+use crate::{plugin::sandbox::engines, processors};
 
 /// Address space beside what may be resident: the program, its threads' stacks, and what its
 /// allocator sets aside without touching it.
@@ -65,7 +65,7 @@ fn confine(memory: u64, seconds: u64, parallel: bool) {
         // Jobs run beside it.
         let _ = nice(BESIDE_JOBS);
     }
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as u64;
+    let cores = processors::count() as u64;
     for (resource, bound) in [
         (Resource::Core, 0),
         (

@@ -5,7 +5,7 @@
 //! ago, for less time than a sync takes, and not where they did not come the last times.
 
 use std::{
-    hint, thread,
+    hint,
     time::{Duration, Instant},
 };
 
@@ -16,6 +16,7 @@ use super::{
     mailbox::Inbox,
     wish::{Reply, Wish},
 };
+use crate::processors;
 
 /// Callers from which on it is worth it.
 const FEW: usize = 8;
@@ -41,9 +42,7 @@ pub(super) struct Crowd {
 struct Wait {
     /// Answers that it has when everyone came.
     all: usize,
-    /// How long for whoever comes next.
-    next: Duration,
-    /// How long in all.
+    /// How long in all, and half of it for whoever comes next.
     longest: Duration,
 }
 
@@ -53,7 +52,7 @@ impl Crowd {
             size: 0,
             skipped: 0,
             penalty: 0,
-            has_room: thread::available_parallelism().is_ok_and(|all| all.get() > 1),
+            has_room: processors::any_to_spare(),
         }
     }
 
@@ -71,11 +70,9 @@ impl Crowd {
             self.skipped -= 1;
             return None;
         }
-        let longest = LONGEST.min(sync);
         Some(Wait {
             all: self.size,
-            next: longest / 2,
-            longest,
+            longest: LONGEST.min(sync),
         })
     }
 
@@ -105,9 +102,10 @@ impl Actor {
         let sync = Duration::from_micros(self.writer.counters.last_sync_us);
         let before = self.waiting.len();
         let wait = self.crowd.waits(before, sync)?;
-        let (mut came, start) = (Instant::now(), Instant::now());
+        let start = Instant::now();
+        let mut came = start;
         while self.waiting.len() < wait.all
-            && came.elapsed() < wait.next
+            && came.elapsed() < wait.longest / 2
             && start.elapsed() < wait.longest
         {
             if !inbox.take_now(wishes) {
@@ -120,7 +118,8 @@ impl Actor {
             }
             came = Instant::now();
         }
-        (self.crowd).came(self.waiting.len().saturating_sub(before), wait.all - before);
+        let came = self.waiting.len().saturating_sub(before);
+        self.crowd.came(came, wait.all - before);
         None
     }
 }
@@ -152,11 +151,7 @@ mod tests {
         crowd.answered(4, 3);
         assert_eq!(crowd.waits(1, SYNC), None, "a few");
         crowd.answered(5, 3);
-        let wait = |longest| Wait {
-            all: 8,
-            next: longest / 2,
-            longest,
-        };
+        let wait = |longest| Wait { all: 8, longest };
         assert_eq!(crowd.waits(7, SYNC), Some(wait(SYNC)));
         assert_eq!(crowd.waits(8, SYNC), None, "all are there");
         assert_eq!(crowd.waits(7, Duration::from_secs(1)), Some(wait(LONGEST)));
