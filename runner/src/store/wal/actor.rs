@@ -8,7 +8,7 @@ use super::{
     Durability,
     crowd::Crowd,
     expiry::Expiry,
-    flush::Waiting,
+    flush::{Waiting, lay},
     mailbox::{Inbox, Woken},
     merge::Taken,
     upkeep::Upkeep,
@@ -228,9 +228,9 @@ impl Actor {
     /// Do one wish. Its answer waits for the commit. Gives the reply of a wish to close.
     fn take(&mut self, wish: Wish, now: Now) -> Option<Reply<()>> {
         match wish {
-            Wish::Enqueue(jobs, reply) => {
-                let answer = self.accept(jobs, now);
-                self.waiting.push(hold(reply, answer));
+            Wish::Enqueue(incoming, reply) => {
+                let answer = self.accept(incoming, now);
+                self.waiting.push(Waiting::Jobs(reply, answer));
             }
             Wish::Claim(request, reply) => {
                 let answer = self.claim(request, now);
@@ -258,14 +258,14 @@ impl Actor {
                 let answer = self.sweep(now);
                 self.waiting.push(hold(reply, answer));
             }
-            Wish::CallOff(off) => self.take_call_off(off, now),
+            Wish::CallOff(off) => self.take_call_off(*off, now),
             Wish::Amend(wishes, reply) => {
                 let answer = self.amend(wishes, now);
                 self.waiting.push(hold(reply, answer));
             }
-            Wish::Crons(ask) => self.take_crons(ask, now),
+            Wish::Crons(ask) => self.take_crons(*ask, now),
             Wish::Letters(wish) => {
-                let answer = self.take_letters(wish, now);
+                let answer = self.take_letters(*wish, now);
                 self.waiting.push(answer);
             }
             Wish::Look(ids, reply) => {
@@ -273,15 +273,15 @@ impl Actor {
                 let settled = self.are_settled(&known);
                 self.answer_look(reply, known, settled);
             }
-            Wish::Scan(ask) => self.take_scan(ask, now),
-            Wish::OfQueues(ask) => self.ask_of_queues(ask, now),
-            Wish::OfBatches(ask) => self.ask_of_batches(ask, now),
-            Wish::Weigh(ask) => self.weigh(ask, now),
+            Wish::Scan(ask) => self.take_scan(*ask, now),
+            Wish::OfQueues(ask) => self.ask_of_queues(*ask, now),
+            Wish::OfBatches(ask) => self.ask_of_batches(*ask, now),
+            Wish::Weigh(ask) => self.weigh(*ask, now),
             // Told also when nothing else is: it says why.
             Wish::Stats(reply) => {
                 reply.send(Ok(self.stats(now)));
             }
-            Wish::Compact(ask) => self.compact(ask, now),
+            Wish::Compact(ask) => self.compact(*ask, now),
             Wish::Close(reply) => return Some(reply),
         }
         None
@@ -368,10 +368,5 @@ fn sweeps_last(wishes: &mut [Wish]) {
 
 /// An answer kept until the commit. When that fails, nobody hears of a success.
 pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
-    Box::new(move |failed| {
-        reply.lay(match failed {
-            None => answer,
-            Some(error) => Err(error.clone()),
-        })
-    })
+    Waiting::Other(Box::new(move |failed| lay(reply, answer, failed)))
 }

@@ -6,7 +6,7 @@ use super::{
     Wal,
     actor::{Actor, hold},
     list::parse_cursor,
-    wish::{BatchAsk, Wish},
+    wish::BatchAsk,
 };
 use crate::store::{BatchDone, BatchRow, Page, PageRequest, StoreError};
 
@@ -92,13 +92,11 @@ impl Wal {
     pub(super) async fn batch_page(&self, page: PageRequest) -> Result<Page<BatchRow>, StoreError> {
         let limit = page.limit.clamp(1, 1000);
         let before = page.cursor.as_deref().map(parse_cursor).transpose()?;
-        let asked = self.ask(|reply| {
-            Wish::OfBatches(BatchAsk::Some {
-                before,
-                // One more than shown tells whether there is a next page.
-                limit: limit + 1,
-                reply,
-            })
+        let asked = self.ask(|reply| BatchAsk::Some {
+            before,
+            // One more than shown tells whether there is a next page.
+            limit: limit + 1,
+            reply,
         });
         let mut rows = asked.await?;
         let more = rows.len() > limit;

@@ -297,15 +297,12 @@ impl Compactor {
     }
 
     fn fail(&self, cause: String) {
-        let _ = self
-            .options
-            .mailbox
-            .put_above(Wish::Compact(Ask::Fail(cause)));
+        let _ = self.options.mailbox.put_above(Ask::Fail(cause).into());
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(Reply<T>) -> Ask) -> Result<T, Stop> {
         let (reply, answer) = reply();
-        self.hear(Wish::Compact(ask(reply)), answer)
+        self.hear(ask(reply).into(), answer)
     }
 
     fn hear<T>(&mut self, wish: Wish, answer: Awaited<Result<T, StoreError>>) -> Result<T, Stop> {

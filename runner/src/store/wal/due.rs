@@ -8,7 +8,7 @@ use super::{
     list::{PARTS, no_cursor},
     serve::SCAN_ENTRIES,
     views,
-    wish::{DuePlace, Known, ScanAsk, ScannedDue, Wish},
+    wish::{DuePlace, Known, ScanAsk, ScannedDue},
 };
 use crate::store::{JobFilter, JobRow, Page, StoreError};
 
@@ -32,13 +32,11 @@ impl Wal {
             // One more than shown tells whether there is a next page.
             let wanted = limit + 1 - found.len();
             let scanned = self
-                .ask(|reply| {
-                    Wish::Scan(ScanAsk::Due {
-                        filter: filter.clone(),
-                        after,
-                        limit: wanted,
-                        reply,
-                    })
+                .ask(|reply| ScanAsk::Due {
+                    filter: filter.clone(),
+                    after,
+                    limit: wanted,
+                    reply,
                 })
                 .await?;
             found.extend(scanned.found);

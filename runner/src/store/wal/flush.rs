@@ -18,14 +18,44 @@ use tokio::sync::{Notify, broadcast, watch};
 use super::{
     mailbox::Mailbox,
     reply::{Rounds, Sleeper},
+    wish::{Incoming, Reply},
 };
 use crate::{
     disk::DiskFile,
     store::{JobChange, StoreError},
 };
 
-/// An answer that waits for the commit: told `None` when it succeeded.
-pub(super) type Waiting = Box<dyn FnOnce(Option<&StoreError>) -> Option<Sleeper> + Send>;
+/// An answer that waits for the commit.
+pub(super) enum Waiting {
+    /// What became of jobs. There are more of these than of any other, and they need no room elsewhere.
+    Jobs(Reply<Incoming>, Result<Incoming, StoreError>),
+    Other(Tell),
+}
+
+/// Lays an answer down, or why the commit failed. Gives whom to wake.
+type Tell = Box<dyn FnOnce(Option<&StoreError>) -> Option<Sleeper> + Send>;
+
+impl Waiting {
+    /// Lay it down, or why the commit failed. Gives whom to wake.
+    fn tell(self, failed: Option<&StoreError>) -> Option<Sleeper> {
+        match self {
+            Self::Jobs(reply, answer) => lay(reply, answer, failed),
+            Self::Other(tell) => tell(failed),
+        }
+    }
+}
+
+/// Lay an answer down, unless the commit failed that it waited for.
+pub(super) fn lay<T: Send + 'static>(
+    reply: Reply<T>,
+    answer: Result<T, StoreError>,
+    failed: Option<&StoreError>,
+) -> Option<Sleeper> {
+    reply.lay(match failed {
+        None => answer,
+        Some(error) => Err(error.clone()),
+    })
+}
 
 /// Whom to tell, and whether there is still something to tell.
 #[derive(Clone)]
@@ -96,7 +126,7 @@ impl Bell {
         let refusal = self.refusal();
         let answers = waiting.into_iter();
         self.rounds
-            .wake(answers.filter_map(|answer| answer(refusal.as_ref())));
+            .wake(answers.filter_map(|answer| answer.tell(refusal.as_ref())));
     }
 
     /// Sync, tell and answer. Microseconds of the sync, `None` when it failed or was not tried: a

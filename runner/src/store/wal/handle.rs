@@ -23,7 +23,7 @@ use super::{
     segments::SegmentFiles,
     views,
     wish::{
-        BatchAsk, CallOff, Coming, CronAsk, Known, LetterWish, QueueAsk, Reply, WeighAsk, Wish,
+        BatchAsk, CallOff, CronAsk, Incoming, Known, LetterWish, QueueAsk, Reply, WeighAsk, Wish,
     },
 };
 use crate::{
@@ -77,13 +77,13 @@ impl Wal {
         &self.lost
     }
 
-    pub(super) async fn ask<T>(
+    pub(super) async fn ask<T, W: Into<Wish>>(
         &self,
-        wish: impl FnOnce(Reply<T>) -> Wish,
+        wish: impl FnOnce(Reply<T>) -> W,
     ) -> Result<T, StoreError> {
         let (reply, answer) = reply();
         self.mailbox
-            .put(wish(reply))
+            .put(wish(reply).into())
             .map_err(|refused| match refused {
                 Refused::Full => StoreError::Busy {
                     waiting: self.mailbox.size(),
@@ -103,6 +103,17 @@ impl Wal {
         }
     }
 
+    async fn hand_in(&self, jobs: Vec<Job>) -> Result<Vec<Result<Taken, Rejected>>, StoreError> {
+        // Slowed down to what the compaction can free, so that the log cannot grow for ever. An
+        // error means that there is no writer, which is told below.
+        if *self.behind.borrow() {
+            let _ = self.behind.clone().wait_for(|behind| !behind).await;
+        }
+        let incoming = Incoming::from(jobs);
+        let told = self.ask(|reply| Wish::Enqueue(incoming, reply)).await?;
+        Ok(told.answers)
+    }
+
     pub(super) async fn look(&self, ids: Vec<JobId>) -> Result<Vec<Known>, StoreError> {
         self.ask(|reply| Wish::Look(ids, reply)).await
     }
@@ -118,14 +129,13 @@ impl Store for Wal {
     }
 
     fn take_in(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<Taken, Rejected>>> {
+        Box::pin(self.hand_in(jobs))
+    }
+
+    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
         Box::pin(async move {
-            // Slowed down to what the compaction can free, so that the log cannot grow for ever. An
-            // error means that there is no writer, which is told below.
-            if *self.behind.borrow() {
-                let _ = self.behind.clone().wait_for(|behind| !behind).await;
-            }
-            let jobs = jobs.iter().map(Coming::from).collect();
-            self.ask(|reply| Wish::Enqueue(jobs, reply)).await
+            let answers = self.hand_in(jobs).await?.into_iter();
+            Ok(answers.map(|answer| answer.map(Taken::id)).collect())
         })
     }
 
@@ -176,7 +186,7 @@ impl Store for Wal {
         ids: Vec<JobId>,
         cancel: Cancellation,
     ) -> Answer<'_, Vec<Result<CalledOff, Rejected>>> {
-        Box::pin(self.ask(|reply| Wish::CallOff(CallOff { ids, cancel, reply })))
+        Box::pin(self.ask(|reply| CallOff { ids, cancel, reply }))
     }
 
     fn amend(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
@@ -184,15 +194,15 @@ impl Store for Wal {
     }
 
     fn cron(&self, wish: CronWish) -> Answer<'_, CronDone> {
-        Box::pin(self.ask(|reply| Wish::Crons(CronAsk::Change(wish, reply))))
+        Box::pin(self.ask(|reply| CronAsk::Change(wish, reply)))
     }
 
     fn batch(&self, wish: BatchWish) -> Answer<'_, Option<BatchDone>> {
-        Box::pin(self.ask(|reply| Wish::OfBatches(BatchAsk::Change(wish, reply))))
+        Box::pin(self.ask(|reply| BatchAsk::Change(wish, reply)))
     }
 
     fn amend_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
-        Box::pin(self.ask(move |reply| Wish::Letters(LetterWish::Amend(letters, wish, reply))))
+        Box::pin(self.ask(move |reply| LetterWish::Amend(letters, wish, reply)))
     }
 
     fn import_dead(
@@ -202,12 +212,10 @@ impl Store for Wal {
     ) -> Answer<'_, Vec<Result<Imported, Rejected>>> {
         Box::pin(async move {
             let ids: Vec<JobId> = letters.iter().map(Letter::id).collect();
-            let wish = |reply| {
-                Wish::Letters(LetterWish::Import {
-                    letters,
-                    dry_run,
-                    reply,
-                })
+            let wish = |reply| LetterWish::Import {
+                letters,
+                dry_run,
+                reply,
             };
             let answers = self.ask(wish).await?;
             let taken = ids.into_iter().zip(&answers);
@@ -220,21 +228,19 @@ impl Store for Wal {
     }
 
     fn purge_dead(&self, bounds: LetterBounds, dry_run: bool) -> Answer<'_, Purged> {
-        Box::pin(self.ask(move |reply| {
-            Wish::Letters(LetterWish::Purge {
-                bounds,
-                dry_run,
-                reply,
-            })
+        Box::pin(self.ask(move |reply| LetterWish::Purge {
+            bounds,
+            dry_run,
+            reply,
         }))
     }
 
     fn steer(&self, steer: Steer) -> Answer<'_, ()> {
-        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Steer(steer, reply))))
+        Box::pin(self.ask(|reply| QueueAsk::Steer(steer, reply)))
     }
 
     fn govern(&self, rules: Arc<QueueRules>) -> Answer<'_, ()> {
-        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::Govern(rules, reply))))
+        Box::pin(self.ask(|reply| QueueAsk::Govern(rules, reply)))
     }
 
     fn ready(&self) -> Arc<Notify> {
@@ -277,11 +283,11 @@ impl Inspect for Wal {
     }
 
     fn queues(&self) -> Answer<'_, Vec<QueueRow>> {
-        Box::pin(self.ask(|reply| Wish::OfQueues(QueueAsk::All(reply))))
+        Box::pin(self.ask(QueueAsk::All))
     }
 
     fn crons(&self) -> Answer<'_, Vec<CronRow>> {
-        Box::pin(self.ask(|reply| Wish::Crons(CronAsk::All(reply))))
+        Box::pin(self.ask(CronAsk::All))
     }
 
     fn unique(&self, page: PageRequest) -> Answer<'_, Page<UniqueRow>> {
@@ -289,7 +295,7 @@ impl Inspect for Wal {
     }
 
     fn batch_row(&self, id: JobId) -> Answer<'_, Option<BatchRow>> {
-        Box::pin(self.ask(move |reply| Wish::OfBatches(BatchAsk::One(id, reply))))
+        Box::pin(self.ask(move |reply| BatchAsk::One(id, reply)))
     }
 
     fn batches(&self, page: PageRequest) -> Answer<'_, Page<BatchRow>> {
@@ -325,15 +331,15 @@ impl Inspect for Wal {
     }
 
     fn hold(&self, id: JobId) -> Answer<'_, Option<Hold>> {
-        Box::pin(self.ask(move |reply| Wish::OfQueues(QueueAsk::Hold(id, reply))))
+        Box::pin(self.ask(move |reply| QueueAsk::Hold(id, reply)))
     }
 
     fn weigh(&self, wishes: Vec<Amend>) -> Answer<'_, Vec<Result<Changed, Rejected>>> {
-        Box::pin(self.ask(|reply| Wish::Weigh(WeighAsk::Jobs(wishes, reply))))
+        Box::pin(self.ask(|reply| WeighAsk::Jobs(wishes, reply)))
     }
 
     fn weigh_dead(&self, letters: Vec<LetterRef>, wish: DeadWish) -> Answer<'_, Vec<Amended>> {
-        Box::pin(self.ask(move |reply| Wish::Weigh(WeighAsk::Letters(letters, wish, reply))))
+        Box::pin(self.ask(move |reply| WeighAsk::Letters(letters, wish, reply)))
     }
 
     fn stats(&self) -> Answer<'_, StoreStats> {

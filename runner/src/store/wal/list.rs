@@ -7,7 +7,7 @@ use super::{
     handle::on_blocking_thread,
     history,
     segments::SegmentFiles,
-    wish::{Known, ScanAsk, Wish},
+    wish::{Known, ScanAsk},
 };
 use crate::store::{JobFilter, JobRow, Page, PageRequest, StoreError};
 
@@ -104,13 +104,11 @@ impl Wal {
                 false => wanted - all.jobs.len(),
             };
             let scanned = self
-                .ask(|reply| {
-                    Wish::Scan(ScanAsk::Newest {
-                        filter: filter.clone(),
-                        before: all.resume,
-                        limit,
-                        reply,
-                    })
+                .ask(|reply| ScanAsk::Newest {
+                    filter: filter.clone(),
+                    before: all.resume,
+                    limit,
+                    reply,
                 })
                 .await?;
             budget.parts = budget.parts.saturating_sub(1);

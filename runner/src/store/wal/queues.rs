@@ -9,7 +9,7 @@ use super::{
     actor::{Actor, hold},
     handle::on_blocking_thread,
     history,
-    wish::{Known, QueueAsk, Uniques, Wish},
+    wish::{Known, QueueAsk, Uniques},
 };
 use crate::store::{Page, PageRequest, QueueRow, Steer, StoreError, UniqueRow};
 
@@ -113,7 +113,7 @@ impl Wal {
         let limit = page.limit.clamp(1, 1000);
         let from = page.cursor.as_deref().map(cursor).transpose()?;
         let from = from.unwrap_or(Digest(0));
-        let asked = self.ask(|reply| Wish::OfQueues(QueueAsk::Unique { from, limit, reply }));
+        let asked = self.ask(|reply| QueueAsk::Unique { from, limit, reply });
         let Uniques { found, next } = asked.await?;
         let files = self.files.clone();
         let rows = on_blocking_thread(move || {

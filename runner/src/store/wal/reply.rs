@@ -31,8 +31,8 @@ pub(super) struct NoAnswer;
 /// Where an answer goes. Dropped without one, it tells that there is none.
 pub(super) struct Reply<T>(Option<Arc<Slot<T>>>);
 
-/// An answer that comes.
-pub(super) struct Awaited<T>(Arc<Slot<T>>);
+/// An answer that comes. There is no slot any more once it was given.
+pub(super) struct Awaited<T>(Option<Arc<Slot<T>>>);
 
 /// Where the two meet.
 struct Slot<T>(Mutex<Inner<T>>);
@@ -77,7 +77,7 @@ pub(super) fn reply<T>() -> (Reply<T>, Awaited<T>) {
         others: Vec::new(),
         left: false,
     })));
-    (Reply(Some(slot.clone())), Awaited(slot))
+    (Reply(Some(slot.clone())), Awaited(Some(slot)))
 }
 
 impl<T> Slot<T> {
@@ -143,8 +143,11 @@ impl<T> Drop for Reply<T> {
 impl<T> Future for Awaited<T> {
     type Output = Result<T, NoAnswer>;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut inner = self.0.lock();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(slot) = &self.0 else {
+            return Poll::Pending;
+        };
+        let mut inner = slot.lock();
         let answer = match mem::replace(&mut inner.told, Told::Nothing) {
             Told::Nothing => {
                 let waker = context.waker();
@@ -160,6 +163,7 @@ impl<T> Future for Awaited<T> {
         inner.left = true;
         let others = mem::take(&mut inner.others);
         drop(inner);
+        self.0 = None;
         others.into_iter().for_each(Waker::wake);
         Poll::Ready(answer)
     }
@@ -167,7 +171,10 @@ impl<T> Future for Awaited<T> {
 
 impl<T> Drop for Awaited<T> {
     fn drop(&mut self) {
-        let mut inner = self.0.lock();
+        let Some(slot) = &self.0 else {
+            return;
+        };
+        let mut inner = slot.lock();
         inner.left = true;
         let others = mem::take(&mut inner.others);
         let told = mem::replace(&mut inner.told, Told::Nothing);

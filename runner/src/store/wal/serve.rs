@@ -10,11 +10,9 @@ use sandhog_model::{
 use super::{
     actor::{Actor, Each, hold},
     views,
-    wish::{CallOff, Coming, CronAsk, Known, LeaseRef, Leases, ScanAsk, Scanned},
+    wish::{CallOff, CronAsk, Incoming, Known, LeaseRef, Leases, ScanAsk, Scanned},
 };
-use crate::store::{
-    CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats, Taken,
-};
+use crate::store::{CalledOff, Changed, CronDone, CronRow, JobFilter, StoreError, StoreStats};
 
 /// Index entries one scan looks at in a batch; a longer list comes back for the next part, so that
 /// writes go on in between.
@@ -24,18 +22,14 @@ impl Actor {
     /// Accept jobs, a refusal by the rules in its place. A reason that is no matter of rules ends the
     /// whole wish when nothing of it was done yet, and otherwise stands in the places of those that
     /// were not done.
-    pub(super) fn accept(
-        &mut self,
-        jobs: Vec<Coming>,
-        now: Now,
-    ) -> Result<Vec<Result<Taken, Rejected>>, StoreError> {
+    pub(super) fn accept(&mut self, incoming: Incoming, now: Now) -> Result<Incoming, StoreError> {
         if let Some(refusal) = self.refusal() {
             return Err(refusal);
         }
-        let mut answers = Vec::with_capacity(jobs.len());
+        let Incoming { jobs, mut answers } = incoming;
         let mut done = 0;
-        for job in jobs {
-            let accepted = self.writer.accept(&job, now);
+        for job in &jobs {
+            let accepted = self.writer.accept(job, now);
             answers.push(match accepted.map_err(|why| self.unstaged(why)) {
                 Ok(taken) => {
                     done += 1;
@@ -48,7 +42,7 @@ impl Actor {
                 Err(error) => Err(Rejected::Invalid(error.to_string())),
             });
         }
-        Ok(answers)
+        Ok(Incoming { jobs, answers })
     }
 
     /// Take reports in. A full disk ends the whole wish even when some of it was done: told again,

@@ -83,6 +83,22 @@ impl From<&Job> for Coming {
     }
 }
 
+/// Jobs that are to be accepted, and room for what becomes of each. Whoever hands them in makes it all and gets it back: memory
+/// that is given back by another thread than took it costs both of them.
+pub(super) struct Incoming {
+    pub(super) jobs: Vec<Coming>,
+    pub(super) answers: Vec<Result<Taken, Rejected>>,
+}
+
+impl From<Vec<Job>> for Incoming {
+    fn from(jobs: Vec<Job>) -> Self {
+        Self {
+            answers: Vec::with_capacity(jobs.len()),
+            jobs: jobs.into_iter().map(|job| Coming::from(&job)).collect(),
+        }
+    }
+}
+
 /// A wish about dead letters.
 pub(super) enum LetterWish {
     Amend(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
@@ -159,9 +175,10 @@ pub(super) enum WeighAsk {
     Letters(Vec<LetterRef>, DeadWish, Reply<Vec<Amended>>),
 }
 
-/// One wish.
+/// One wish. Those that are rare and long lie elsewhere: each is moved several times, and from one processor to
+/// another.
 pub(super) enum Wish {
-    Enqueue(Vec<Coming>, Reply<Vec<Result<Taken, Rejected>>>),
+    Enqueue(Incoming, Reply<Incoming>),
     Claim(ClaimRequest, Reply<Leases>),
     Checkpoint {
         id: JobId,
@@ -172,19 +189,24 @@ pub(super) enum Wish {
     Settle(Vec<Settlement>, Reply<Vec<Result<State, Rejected>>>),
     Renew(Vec<(JobId, Token)>, Reply<Vec<(JobId, Token)>>),
     Sweep(Reply<usize>),
-    CallOff(CallOff),
+    CallOff(Box<CallOff>),
     Amend(Vec<Amend>, Reply<Vec<Result<Changed, Rejected>>>),
-    Crons(CronAsk),
-    Letters(LetterWish),
+    Crons(Box<CronAsk>),
+    Letters(Box<LetterWish>),
     Look(Vec<JobId>, Reply<Vec<Known>>),
-    Scan(ScanAsk),
-    OfQueues(QueueAsk),
-    OfBatches(BatchAsk),
-    Weigh(WeighAsk),
+    Scan(Box<ScanAsk>),
+    OfQueues(Box<QueueAsk>),
+    OfBatches(Box<BatchAsk>),
+    Weigh(Box<WeighAsk>),
     Stats(Reply<StoreStats>),
-    Compact(Ask),
+    Compact(Box<Ask>),
     Close(Reply<()>),
 }
+
+const _: () = assert!(
+    size_of::<Wish>() <= 64,
+    "a wish fits into a line of a cache"
+);
 
 /// The log's first segment, to be freed.
 pub(super) struct Front {
@@ -230,4 +252,26 @@ pub(super) enum Ask {
     Rest(Rest, Reply<()>),
     /// The disk failed under it.
     Fail(String),
+}
+
+/// Wishes that lie elsewhere, made of what they hold.
+macro_rules! elsewhere {
+    ($($wish:ident of $ask:ty,)*) => {$(
+        impl From<$ask> for Wish {
+            fn from(ask: $ask) -> Self {
+                Self::$wish(Box::new(ask))
+            }
+        }
+    )*};
+}
+
+elsewhere! {
+    CallOff of CallOff,
+    Crons of CronAsk,
+    Letters of LetterWish,
+    Scan of ScanAsk,
+    OfQueues of QueueAsk,
+    OfBatches of BatchAsk,
+    Weigh of WeighAsk,
+    Compact of Ask,
 }
