@@ -2,11 +2,10 @@
 //! mark spelled out.
 
 use sandhog_model::{
-    Job, Record,
+    Job, Record, Slim,
     codec::{
-        self, Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, Reading,
-        SEGMENT_HEADER_BYTES, Seal, SegmentHeader, decode_record as decode, decode_slim as slim,
-        encode_record,
+        self, Decoded, FORMAT, FRAME_HEADER_BYTES, FrameHead, HeaderVerdict, SEGMENT_HEADER_BYTES,
+        Seal, SegmentHeader, decode_record as decode, encode_record, with_slim as slim,
     },
 };
 use serde::Serialize;
@@ -121,15 +120,16 @@ pub(super) fn decode_record(body: &[u8]) -> Result<Record, String> {
     decode(body).map_err(|bad| bad.to_string())
 }
 
-/// As much of a record's body as [`decode_slim`] reads.
+/// As much of a record's body as [`with_slim`] reads.
 #[inline]
 pub(super) fn slim_part(body: &[u8]) -> &[u8] {
     codec::slim_part(body)
 }
 
+/// Hand on what the ledger needs of a record's body.
 #[inline]
-pub(super) fn decode_slim(body: &[u8]) -> Result<Reading<'_>, String> {
-    slim(body).map_err(|bad| bad.to_string())
+pub(super) fn with_slim<T>(body: &[u8], to: impl FnOnce(&Slim<'_>) -> T) -> Result<T, String> {
+    slim(body, to).map_err(|bad| bad.to_string())
 }
 
 /// A record's body.

@@ -88,9 +88,10 @@ pub(super) fn extent(bytes: &[u8]) -> &[u8] {
     bytes.get(..PREAMBLE + length).unwrap_or(bytes)
 }
 
-/// A record's head and what comes after it.
+/// Hand on what a record's head says, and what comes after it. It is not moved: a fact has room for the largest one, and
+/// moving it takes longer than reading most of them.
 #[inline]
-pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
+pub(super) fn with<T>(bytes: &[u8], to: impl FnOnce(&Slim<'_>, &[u8]) -> T) -> Result<T, Lost> {
     let mut record = Fields::new(bytes);
     let kind = record.u8()?;
     let has_previous = record.flag()?;
@@ -100,8 +101,13 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         true => Some(head.place()?),
         false => None,
     };
+    let rest = bytes.get(PREAMBLE + length as usize..).unwrap_or(&[]);
+    if kind == ENQUEUED {
+        // By far the most, and read to where it is handed on.
+        let fact = Fact::Enqueued(sole_job(&mut head)?);
+        return Ok(to(&Slim { previous, fact }, rest));
+    }
     let fact = match kind {
-        ENQUEUED => Fact::Enqueued(sole_job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
         REPLACED => Fact::Replaced {
@@ -113,10 +119,7 @@ pub(super) fn take(bytes: &[u8]) -> Result<(Slim<'_>, &[u8]), Lost> {
         }
         _ => step(kind, &mut head)?,
     };
-    Ok((
-        Slim { previous, fact },
-        bytes.get(PREAMBLE + length as usize..).unwrap_or(&[]),
-    ))
+    Ok(to(&Slim { previous, fact }, rest))
 }
 
 fn kind(fact: &Fact<'_>) -> u8 {

@@ -14,7 +14,5 @@ pub mod segment;
 mod terms;
 
 pub use frame::{Decoded, FRAME_HEADER_BYTES, FrameHead, Seal, TooLong};
-pub use record::{
-    BadRecord, Reading, decode_record, decode_slim, encode_job, encode_record, slim_part,
-};
+pub use record::{BadRecord, decode_record, encode_job, encode_record, slim_part, with_slim};
 pub use segment::{FORMAT, HeaderVerdict, SEGMENT_HEADER_BYTES, SegmentHeader};

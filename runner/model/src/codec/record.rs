@@ -4,7 +4,6 @@
 //! Records of formats 1 and 2 are MessagePack as a whole; their first byte is no kind of a head.
 
 use alloc::{
-    boxed::Box,
     string::{String, ToString},
     vec::Vec,
 };
@@ -65,29 +64,6 @@ impl From<Lost> for BadRecord {
     fn from(Lost(why): Lost) -> Self {
         let why = why.to_string();
         Self::Unreadable { why }
-    }
-}
-
-/// A record read as far as the ledger needs it.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a head is looked at where it is read and never kept; a box would be one allocation a record"
-)]
-pub enum Reading<'a> {
-    /// Its head.
-    Head(Slim<'a>),
-    /// All of it: in formats 1 and 2 nothing less can be read.
-    Whole(Box<Record>),
-}
-
-impl Reading<'_> {
-    /// Hand on what the ledger needs.
-    pub fn tell<T>(&self, to: impl FnOnce(&Slim<'_>) -> T) -> T {
-        match self {
-            Self::Head(slim) => to(slim),
-            Self::Whole(record) => to(&Slim::from(&**record)),
-        }
     }
 }
 
@@ -164,33 +140,34 @@ pub fn decode_record(bytes: &[u8]) -> Result<Record, BadRecord> {
     if bytes.first() == Some(&WHOLE) {
         return read(bytes);
     }
-    let (slim, rest) = head::take(bytes)?;
-    let record = Record {
-        previous: slim.previous,
-        event: rest::join(slim.fact.clone(), rest)?,
-    };
-    if Slim::from(&record) != slim {
-        return Err(Lost("its head says otherwise than what follows it").into());
-    }
-    Ok(record)
+    head::with(bytes, |slim, rest| {
+        let record = Record {
+            previous: slim.previous,
+            event: rest::join(slim.fact.clone(), rest)?,
+        };
+        if Slim::from(&record) != *slim {
+            return Err(Lost("its head says otherwise than what follows it").into());
+        }
+        Ok(record)
+    })?
 }
 
-/// What the ledger needs of the record that `bytes` begin with, of any format. What comes after a head is not
+/// Hand on what the ledger needs of the record that `bytes` begin with, of any format. What comes after a head is not
 /// looked at, so less is found wrong than by [`decode_record`].
 ///
 /// # Errors
-/// They are no record.
+/// They are no record, and nothing is handed on.
 #[inline]
-pub fn decode_slim(bytes: &[u8]) -> Result<Reading<'_>, BadRecord> {
+pub fn with_slim<T>(bytes: &[u8], to: impl FnOnce(&Slim<'_>) -> T) -> Result<T, BadRecord> {
     within(bytes)?;
     if bytes.first() == Some(&WHOLE) {
-        return read(bytes).map(Box::new).map(Reading::Whole);
+        let record: Record = read(bytes)?;
+        return Ok(to(&Slim::from(&record)));
     }
-    let (slim, _) = head::take(bytes)?;
-    Ok(Reading::Head(slim))
+    Ok(head::with(bytes, |slim, _| to(slim))?)
 }
 
-/// As much of a record as [`decode_slim`] reads, for whoever gathers it. Of bytes that are no record it may
+/// As much of a record as [`with_slim`] reads, for whoever gathers it. Of bytes that are no record it may
 /// be anything.
 #[inline]
 #[must_use]

@@ -1,6 +1,6 @@
 //! Taking jobs in, of which the records are made.
 
-use sandhog_model::{Admission, Event, Fact, JobId, Now, Rejected, UnixMs};
+use sandhog_model::{Admission, Event, Fact, JobId, Now, Rejected, Slim, UnixMs};
 
 use super::{
     room::Room,
@@ -12,34 +12,42 @@ use crate::store::{Taken, frames};
 impl Writer {
     /// Take a job in, of which the record is made.
     pub(super) fn accept(&mut self, coming: &Coming, now: Now) -> Result<Taken, Unstaged> {
-        let refused = |rejected: Rejected| Unstaged::Refused(rejected.into());
         let body = match &coming.body {
             Ok(body) => body,
-            Err(why) => return Err(refused(Rejected::Invalid(why.clone()))),
+            Err(why) => return Err(Unstaged::Refused(Rejected::Invalid(why.clone()).into())),
         };
-        let reading = frames::decode_slim(body).map_err(Unstaged::Poison)?;
-        let admitted = reading.tell(|slim| match &slim.fact {
+        let taken = frames::with_slim(body, |slim| self.accept_slim(coming.id, body, slim, now));
+        taken.map_err(Unstaged::Poison)?
+    }
+
+    fn accept_slim(
+        &mut self,
+        id: JobId,
+        body: &[u8],
+        slim: &Slim<'_>,
+        now: Now,
+    ) -> Result<Taken, Unstaged> {
+        let admitted = match &slim.fact {
             Fact::Enqueued(job) => self.ledger.admit(job, now),
             _ => Err(Rejected::Invalid("a record that accepts no job".to_owned())),
-        });
+        };
         let admission = match admitted {
             Ok(Admission::Postpone { id, due }) => return self.postpone(id, due, now),
             Ok(admission) => admission,
             Err(rejected) => {
                 // Whoever hears of the job that is there relies on it.
                 self.batch.wants_sync |= matches!(rejected, Rejected::Duplicate { .. });
-                return Err(refused(rejected));
+                return Err(Unstaged::Refused(rejected.into()));
             }
         };
-        if let Admission::InPlaceOf(id) = admission {
-            self.replace(id, body, now)?;
-            let (id, replaced) = (coming.id, id);
+        if let Admission::InPlaceOf(replaced) = admission {
+            self.replace(replaced, body, now)?;
             return Ok(Taken::InPlaceOf { id, replaced });
         }
         self.reserve(body.len(), Room::NewWork, now.mono)?;
-        reading.tell(|slim| self.append(body, slim, now))?;
-        self.batch.accepted(coming.id);
-        Ok(Taken::New(coming.id))
+        self.append(body, slim, now)?;
+        self.batch.accepted(id);
+        Ok(Taken::New(id))
     }
 
     /// A job takes the place of a waiting one: both in one record.

@@ -45,7 +45,7 @@ impl Gathered {
         keep_gone: &dyn Fn(JobId) -> bool,
         mono: u64,
     ) -> Result<(), String> {
-        let taken = told.slim()?.tell(|record| {
+        let taken = told.with_slim(|record| {
             match &record.fact {
                 Fact::Deleted { id, .. } if keep_gone(*id) => {
                     self.gone.insert(*id);
@@ -61,7 +61,7 @@ impl Gathered {
             }
             let Self { ledger, live, .. } = self;
             live.take_in(ledger, record, told.at(), told.frame_bytes, mono)
-        });
+        })?;
         taken.map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))
     }
 }

@@ -7,8 +7,8 @@ use std::{
 };
 
 use sandhog_model::{
-    Record, RecordAt,
-    codec::{FORMAT, HeaderVerdict, Reading, SegmentHeader},
+    Record, RecordAt, Slim,
+    codec::{FORMAT, HeaderVerdict, SegmentHeader},
     recover::{Arriving, End, Ending, Expected, Found},
 };
 
@@ -43,15 +43,15 @@ pub(super) struct Told<'a> {
     slim: &'a [u8],
 }
 
-impl<'a> Told<'a> {
+impl Told<'_> {
     pub(super) fn at(&self) -> RecordAt {
         layout::place(self.segment, self.offset)
     }
 
-    /// As much of it as the ledger needs.
+    /// Hand on as much of it as the ledger needs.
     #[inline]
-    pub(super) fn slim(&self) -> Result<Reading<'a>, String> {
-        frames::decode_slim(self.slim)
+    pub(super) fn with_slim<T>(&self, to: impl FnOnce(&Slim<'_>) -> T) -> Result<T, String> {
+        frames::with_slim(self.slim, to)
     }
 
     /// All of it.
