@@ -76,7 +76,6 @@ struct Slots {
 /// A claim that is under way. It is seen to its end, or what it leased would run nowhere.
 struct Asked {
     answer: Pin<Box<dyn Future<Output = Result<Claimed, StoreError>>>>,
-    max: usize,
     reserved: Reserved,
     /// Since when the worker does nothing but wait for the answer.
     waits: Option<Instant>,
@@ -188,7 +187,6 @@ impl Worker {
         let store = self.store.clone();
         slots.asked = Some(Asked {
             answer: Box::pin(async move { store.claim(ClaimRequest { kinds, max }).await }),
-            max,
             reserved,
             waits: slots.running.is_empty().then(Instant::now),
         });
@@ -219,7 +217,7 @@ impl Worker {
             }
         };
         slots.next_due = claimed.next_due;
-        let is_full = claimed.jobs.len() >= asked.max;
+        let is_full = claimed.is_full;
         if is_full {
             slots.short = reserved.lacking();
         }

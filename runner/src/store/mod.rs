@@ -53,8 +53,10 @@ pub struct LeasedJob {
 /// What a claim gave.
 #[derive(Debug, Clone, Default)]
 pub struct Claimed {
-    /// The jobs leased.
+    /// The jobs leased, but for those that cannot be read.
     pub jobs: Vec<LeasedJob>,
+    /// Whether as many were leased as were asked for: there may be more.
+    pub is_full: bool,
     /// When the next waiting job becomes due, when fewer were given than asked for.
     pub next_due: Option<UnixMs>,
 }

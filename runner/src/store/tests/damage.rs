@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sandhog_model::{JobId, State};
+use sandhog_model::{ClaimRequest, JobId, State};
 
 use super::stage::{
     Stage, all_rows, claim_one, completed, enqueue, permanent, settle, state, wait,
@@ -321,6 +321,23 @@ fn a_check_names_the_jobs_whose_letters_are_damaged() {
     let report = check_on(&stage.options.disk, data).expect("checked");
     assert_eq!(report.verdict, Verdict::LettersDamaged);
     assert_eq!(report.missing_letters, [dead[1].min(dead[0])]);
+}
+
+#[test]
+fn a_claim_of_which_a_job_cannot_be_read_is_as_full_as_it_was() {
+    let (stage, disk) = Stage::sim();
+    let store = stage.open();
+    for _ in 0..3 {
+        enqueue(&*store, "photo").expect("enqueued");
+    }
+    let segment = segments(&disk).remove(0);
+    disk.tamper(&segment, |bytes| bytes[48 + 25] ^= 1);
+    let claimed = [2, 2].map(|max| {
+        let kinds = vec!["photo".to_owned()];
+        let claimed = wait(store.claim(ClaimRequest { kinds, max })).expect("claimed");
+        (claimed.jobs.len(), claimed.is_full)
+    });
+    assert_eq!(claimed, [(1, true), (1, false)]);
 }
 
 #[test]

@@ -141,7 +141,9 @@ impl Store for Wal {
 
     fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed> {
         Box::pin(async move {
+            let max = request.max;
             let claimed = self.ask(|reply| Wish::Claim(request, reply)).await?;
+            let is_full = claimed.leases.len() >= max;
             let mut jobs = Vec::with_capacity(claimed.leases.len());
             for lease in claimed.leases {
                 let id = lease.id;
@@ -155,6 +157,7 @@ impl Store for Wal {
             }
             Ok(Claimed {
                 jobs,
+                is_full,
                 next_due: claimed.next_due,
             })
         })
