@@ -8,7 +8,7 @@ use super::{
     Durability,
     crowd::Crowd,
     expiry::Expiry,
-    flush::{Waiting, lay},
+    flush::Waiting,
     mailbox::{Inbox, Woken},
     merge::Taken,
     upkeep::Upkeep,
@@ -234,7 +234,7 @@ impl Actor {
             }
             Wish::Claim(request, reply) => {
                 let answer = self.claim(request, now);
-                self.leased.push(hold(reply, answer));
+                self.leased.push(Waiting::of(reply, answer));
             }
             Wish::Checkpoint {
                 id,
@@ -243,12 +243,12 @@ impl Actor {
                 reply,
             } => {
                 let answer = self.one(Command::Checkpoint { id, token, bytes }, now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             Wish::Settle(reports, reply) => {
                 let answer = self.settle(reports, now);
                 self.purge_due = true;
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             Wish::Renew(leases, reply) => {
                 // Nothing is written, and a slow disk is no reason to be late with the next one.
@@ -256,12 +256,12 @@ impl Actor {
             }
             Wish::Sweep(reply) => {
                 let answer = self.sweep(now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             Wish::CallOff(off) => self.take_call_off(*off, now),
             Wish::Amend(wishes, reply) => {
                 let answer = self.amend(wishes, now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             Wish::Crons(ask) => self.take_crons(*ask, now),
             Wish::Letters(wish) => {
@@ -303,7 +303,7 @@ impl Actor {
         settled: bool,
     ) {
         match self.refusal() {
-            None if !settled => self.waiting.push(hold(reply, Ok(answer))),
+            None if !settled => self.waiting.push(Waiting::of(reply, Ok(answer))),
             refusal => {
                 reply.send(refusal.map_or(Ok(answer), Err));
             }
@@ -364,9 +364,4 @@ fn sweeps_last(wishes: &mut [Wish]) {
     if wishes.iter().any(is_sweep) {
         wishes.sort_by_key(is_sweep);
     }
-}
-
-/// An answer kept until the commit. When that fails, nobody hears of a success.
-pub(super) fn hold<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Waiting {
-    Waiting::Other(Box::new(move |failed| lay(reply, answer, failed)))
 }

@@ -2,12 +2,7 @@
 
 use sandhog_model::{BatchWish, Command, JobId, Now};
 
-use super::{
-    Wal,
-    actor::{Actor, hold},
-    list::parse_cursor,
-    wish::BatchAsk,
-};
+use super::{Wal, actor::Actor, flush::Waiting, list::parse_cursor, wish::BatchAsk};
 use crate::store::{BatchDone, BatchRow, Page, PageRequest, StoreError};
 
 /// Facts written in one go for batches that came to their end or were called off; what is left comes with
@@ -42,7 +37,7 @@ impl Actor {
         match ask {
             BatchAsk::Change(wish, reply) => {
                 let answer = self.change_batch(wish, now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             BatchAsk::One(id, reply) => {
                 let row = self.batch_row(id);

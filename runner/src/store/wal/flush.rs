@@ -36,6 +36,11 @@ pub(super) enum Waiting {
 type Tell = Box<dyn FnOnce(Option<&StoreError>) -> Option<Sleeper> + Send>;
 
 impl Waiting {
+    /// An answer kept until the commit. When that fails, nobody hears of a success.
+    pub(super) fn of<T: Send + 'static>(reply: Reply<T>, answer: Result<T, StoreError>) -> Self {
+        Self::Other(Box::new(move |failed| lay(reply, answer, failed)))
+    }
+
     /// Lay it down, or why the commit failed. Gives whom to wake.
     fn tell(self, failed: Option<&StoreError>) -> Option<Sleeper> {
         match self {
@@ -46,7 +51,7 @@ impl Waiting {
 }
 
 /// Lay an answer down, unless the commit failed that it waited for.
-pub(super) fn lay<T: Send + 'static>(
+fn lay<T: Send + 'static>(
     reply: Reply<T>,
     answer: Result<T, StoreError>,
     failed: Option<&StoreError>,

@@ -132,18 +132,9 @@ impl Store for Wal {
         Box::pin(self.hand_in(jobs))
     }
 
-    fn enqueue(&self, jobs: Vec<Job>) -> Answer<'_, Vec<Result<JobId, Rejected>>> {
-        Box::pin(async move {
-            let answers = self.hand_in(jobs).await?.into_iter();
-            Ok(answers.map(|answer| answer.map(Taken::id)).collect())
-        })
-    }
-
     fn claim(&self, request: ClaimRequest) -> Answer<'_, Claimed> {
         Box::pin(async move {
-            let max = request.max;
             let claimed = self.ask(|reply| Wish::Claim(request, reply)).await?;
-            let is_full = claimed.leases.len() >= max;
             let mut jobs = Vec::with_capacity(claimed.leases.len());
             for lease in claimed.leases {
                 let id = lease.id;
@@ -157,7 +148,7 @@ impl Store for Wal {
             }
             Ok(Claimed {
                 jobs,
-                is_full,
+                is_full: claimed.is_full,
                 next_due: claimed.next_due,
             })
         })

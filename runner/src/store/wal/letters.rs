@@ -6,7 +6,7 @@ use sandhog_model::{
 };
 
 use super::{
-    actor::{Actor, hold},
+    actor::Actor,
     carry,
     flush::Waiting,
     room::Room,
@@ -97,18 +97,18 @@ impl Actor {
     pub(super) fn take_letters(&mut self, wish: LetterWish, now: Now) -> Waiting {
         match wish {
             LetterWish::Amend(letters, wish, reply) => {
-                hold(reply, self.amend_dead(letters, wish, now))
+                Waiting::of(reply, self.amend_dead(letters, wish, now))
             }
             LetterWish::Import {
                 letters,
                 dry_run,
                 reply,
-            } => hold(reply, self.import_dead(letters, dry_run, now)),
+            } => Waiting::of(reply, self.import_dead(letters, dry_run, now)),
             LetterWish::Purge {
                 bounds,
                 dry_run,
                 reply,
-            } => hold(reply, self.purge_now(&bounds, dry_run, now)),
+            } => Waiting::of(reply, self.purge_now(&bounds, dry_run, now)),
         }
     }
 

@@ -6,7 +6,8 @@ use sandhog_model::{Command, Digest, Now, Rejected, Standing, State};
 
 use super::{
     Wal,
-    actor::{Actor, hold},
+    actor::Actor,
+    flush::Waiting,
     handle::on_blocking_thread,
     history,
     wish::{Known, QueueAsk, Uniques},
@@ -26,12 +27,12 @@ impl Actor {
             }
             QueueAsk::Steer(steer, reply) => {
                 let answer = self.steer(steer, now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             QueueAsk::Govern(rules, reply) => {
                 self.writer.ledger.govern(rules, now);
                 self.writer.batch.readied |= self.writer.ledger.take_opened();
-                self.waiting.push(hold(reply, Ok(())));
+                self.waiting.push(Waiting::of(reply, Ok(())));
             }
             QueueAsk::Unique { from, limit, reply } => {
                 let page = self.unique(from, limit, now);

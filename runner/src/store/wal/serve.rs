@@ -8,7 +8,8 @@ use sandhog_model::{
 };
 
 use super::{
-    actor::{Actor, Each, hold},
+    actor::{Actor, Each},
+    flush::Waiting,
     views,
     wish::{CallOff, CronAsk, Incoming, Known, LeaseRef, Leases, ScanAsk, Scanned},
 };
@@ -95,10 +96,11 @@ impl Actor {
                 Err(error) => return Err(error),
             }
         }
-        let is_all = leases.len() < request.max;
-        let next_due = is_all.then(|| self.writer.ledger.next_claimable(now));
+        let is_full = leases.len() >= request.max;
+        let next_due = (!is_full).then(|| self.writer.ledger.next_claimable(now));
         Ok(Leases {
             leases,
+            is_full,
             next_due: next_due.flatten(),
         })
     }
@@ -145,7 +147,7 @@ impl Actor {
 
     pub(super) fn take_call_off(&mut self, off: CallOff, now: Now) {
         let answer = self.call_off(&off.ids, &off.cancel, now);
-        self.waiting.push(hold(off.reply, answer));
+        self.waiting.push(Waiting::of(off.reply, answer));
     }
 
     /// Call jobs off. Whether anything is written or not, what is answered is durable.
@@ -211,7 +213,7 @@ impl Actor {
         match ask {
             CronAsk::Change(wish, reply) => {
                 let answer = self.cron(wish, now);
-                self.waiting.push(hold(reply, answer));
+                self.waiting.push(Waiting::of(reply, answer));
             }
             CronAsk::All(reply) => {
                 let (rows, settled) = self.crons();

@@ -6,8 +6,9 @@ use tokio::sync::watch;
 
 use super::{
     WalOptions,
-    actor::{Actor, hold},
+    actor::Actor,
     compact::Compaction,
+    flush::Waiting,
     layout,
     wish::{Anew, Ask, Front, Rest},
     writer::{Unstaged, WithLetter},
@@ -135,20 +136,20 @@ impl Actor {
         match ask {
             Ask::Prune(reply) => {
                 let more = self.prune(now);
-                self.waiting.push(hold(reply, more));
+                self.waiting.push(Waiting::of(reply, more));
             }
             Ask::Front(reply) => {
                 self.upkeep.phase = Phase::Awake;
                 let front = self.front(now);
-                self.waiting.push(hold(reply, front));
+                self.waiting.push(Waiting::of(reply, front));
             }
             Ask::Carry(jobs, reply) => {
                 let changed = self.carry(jobs, now);
-                self.waiting.push(hold(reply, changed));
+                self.waiting.push(Waiting::of(reply, changed));
             }
             Ask::Trim(reply) => {
                 let before = self.trim(now);
-                self.waiting.push(hold(reply, before));
+                self.waiting.push(Waiting::of(reply, before));
             }
             Ask::Removed {
                 segments,
@@ -158,7 +159,7 @@ impl Actor {
                 self.writer.appender.removed(bytes);
                 self.writer.counters.freed_segments += segments;
                 self.writer.counters.reclaimed_bytes += bytes;
-                self.waiting.push(hold(reply, Ok(())));
+                self.waiting.push(Waiting::of(reply, Ok(())));
             }
             Ask::Rest(rest, reply) => {
                 self.upkeep.phase = match rest {
@@ -166,7 +167,7 @@ impl Actor {
                     Rest::Later => Phase::Resting,
                     Rest::Stuck(segment) => Phase::Stuck(segment),
                 };
-                self.waiting.push(hold(reply, Ok(())));
+                self.waiting.push(Waiting::of(reply, Ok(())));
             }
             Ask::Fail(cause) => self.poisoned(cause),
         }

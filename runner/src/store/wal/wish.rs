@@ -31,6 +31,8 @@ pub(super) struct LeaseRef {
 /// What a claim gave.
 pub(super) struct Leases {
     pub(super) leases: Vec<LeaseRef>,
+    /// Whether there are as many as were asked for.
+    pub(super) is_full: bool,
     pub(super) next_due: Option<UnixMs>,
 }
 
