@@ -4,7 +4,7 @@
 use std::{error::Error, hint::black_box, io::Write as _, time::Instant};
 
 use sandhog_model::{
-    Event, IdMint, KindDefaults, Ledger, NewJob, Record, RecordAt, UnixMs,
+    Event, IdMint, KindDefaults, Ledger, NewJob, RecentNames, Record, RecordAt, UnixMs,
     codec::{FORMAT, FrameHead, Seal, SegmentHeader, decode_record, encode_record, with_slim},
     recover::{Expected, Scan},
 };
@@ -96,6 +96,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let at = RecordAt(1 << 32 | found.offset as u64);
                 let taken = with_slim(found.body, |slim| ledger.take_in(slim, at, 0));
                 taken.expect("sound").expect("sound");
+            }
+            black_box(ledger.len());
+        });
+        ms("the same as brief records", || {
+            let mut ledger = Ledger::default();
+            let mut names = RecentNames::default();
+            for found in scan(&bytes) {
+                let at = RecordAt(1 << 32 | found.offset as u64);
+                let taken = ledger.take_in_brief(found.body, &mut names, at, 0);
+                taken.expect("brief").expect("sound");
             }
             black_box(ledger.len());
         });

@@ -9,6 +9,7 @@ mod waits;
 use alloc::collections::BTreeSet;
 
 use crate::{
+    brief::Brief,
     event::{Event, Record, RecordAt},
     fact::{Accepted, Ended, Fact, Follows, Slim},
     id::{JobId, Token},
@@ -163,14 +164,34 @@ impl Ledger {
     }
 
     fn accept(&mut self, job: &Accepted<'_>, written: Written) {
-        let (kind, queue) = (self.names.take(job.kind), self.names.take(job.queue));
-        let slot = Slot::new(job, kind, queue, written.at);
+        let brief = Brief::new(job, &mut self.names);
         self.sides.accept(job.id, &job.terms, &mut self.names);
-        let beside = self.sides.of(job.id);
+        self.enter(&brief, written);
+    }
+
+    /// Take up a job. Its names are there already.
+    pub(crate) fn take_up(
+        &mut self,
+        brief: &Brief,
+        at: RecordAt,
+        mono: u64,
+    ) -> Result<(), Unsound> {
+        self.unknown(brief.id)?;
+        self.names.keep(brief.kind);
+        self.names.keep(brief.queue);
+        let on = brief.enqueued_at;
+        self.enter(brief, Written { on, at, mono });
+        Ok(())
+    }
+
+    fn enter(&mut self, brief: &Brief, written: Written) {
+        let id = brief.id;
+        let slot = Slot::new(brief, written.at);
+        let beside = self.sides.of(id);
         self.index
-            .insert(job.id, &slot, &beside, written.now(), &mut self.names);
-        self.entries.insert(job.id, slot);
-        self.last_id = self.last_id.max(Some(job.id));
+            .insert(id, &slot, &beside, written.now(), &mut self.names);
+        self.entries.insert(id, slot);
+        self.last_id = self.last_id.max(Some(id));
     }
 
     fn forget(&mut self, id: JobId, mono: u64) {

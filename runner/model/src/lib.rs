@@ -8,6 +8,7 @@ extern crate alloc;
 
 pub mod attempt;
 pub mod batch;
+mod brief;
 pub mod cancel;
 pub mod carried;
 pub mod codec;
@@ -36,6 +37,7 @@ mod weigh;
 
 pub use attempt::{Attempt, LogLevel, LogLine, LogSource};
 pub use batch::{BatchChange, BatchCount, BatchState, BatchWish, Callback, Tally};
+pub use brief::RecentNames;
 pub use cancel::{Asked, Cancellation};
 pub use carried::Carried;
 pub use command::{

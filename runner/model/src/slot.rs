@@ -1,8 +1,10 @@
 //! What the ledger keeps of a job, packed: an [`Entry`](crate::Entry) whose names are numbers.
 
+use core::num::NonZeroU32;
+
 use crate::{
-    event::RecordAt, fact::Accepted, id::Token, index::NameId, ledger::Status,
-    outcome::FailureKind, retry::attempts, time::UnixMs,
+    brief::Brief, event::RecordAt, id::Token, index::NameId, ledger::Status, outcome::FailureKind,
+    retry::attempts, time::UnixMs,
 };
 
 /// A job in 48 bytes, of which there may be millions. What few jobs have lies elsewhere.
@@ -85,17 +87,18 @@ impl Ended {
 
 impl Slot {
     /// A job that was just accepted by the record at `at`.
-    pub(crate) fn new(job: &Accepted<'_>, kind: NameId, queue: NameId, at: RecordAt) -> Self {
+    pub(crate) fn new(brief: &Brief, at: RecordAt) -> Self {
         Self {
-            at: job.due,
+            at: brief.due,
             token: Token::default(),
             enqueued: at,
             latest: at,
-            kind,
-            queue,
-            priority: job.priority,
+            kind: brief.kind,
+            queue: brief.queue,
+            priority: brief.priority,
             attempts: 0,
-            max_attempts: u16::try_from(attempts(job.max_attempts)).unwrap_or(u16::MAX),
+            max_attempts: u16::try_from(attempts(brief.max_attempts.map(NonZeroU32::get)))
+                .unwrap_or(u16::MAX),
             losses: 0,
             ended: Ended(0),
         }

@@ -26,6 +26,11 @@ impl<'a> Fields<'a> {
         Self { rest: bytes }
     }
 
+    /// What was not read yet.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

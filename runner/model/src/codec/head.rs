@@ -102,12 +102,8 @@ pub(super) fn with<T>(bytes: &[u8], to: impl FnOnce(&Slim<'_>, &[u8]) -> T) -> R
         false => None,
     };
     let rest = bytes.get(PREAMBLE + length as usize..).unwrap_or(&[]);
-    if kind == ENQUEUED {
-        // By far the most, and read to where it is handed on.
-        let fact = Fact::Enqueued(sole_job(&mut head)?);
-        return Ok(to(&Slim { previous, fact }, rest));
-    }
     let fact = match kind {
+        ENQUEUED => Fact::Enqueued(sole_job(&mut head)?),
         SETTLED => settled(&mut head)?,
         CARRIED => Fact::Carried(carried(&mut head)?),
         REPLACED => Fact::Replaced {
@@ -120,6 +116,18 @@ pub(super) fn with<T>(bytes: &[u8], to: impl FnOnce(&Slim<'_>, &[u8]) -> T) -> R
         _ => step(kind, &mut head)?,
     };
     Ok(to(&Slim { previous, fact }, rest))
+}
+
+/// The head of a record that accepts a job, when no record of it comes before. `None` for every other, and for what is no
+/// record.
+#[inline]
+pub(super) fn of_first(bytes: &[u8]) -> Option<&[u8]> {
+    let mut record = Fields::new(bytes);
+    if record.u8() != Ok(ENQUEUED) || record.flag() != Ok(false) {
+        return None;
+    }
+    let length = record.u32().ok()?;
+    record.bytes(length as usize).ok()
 }
 
 fn kind(fact: &Fact<'_>) -> u8 {

@@ -15,4 +15,5 @@ mod terms;
 
 pub use frame::{Decoded, FRAME_HEADER_BYTES, FrameHead, Seal, TooLong};
 pub use record::{BadRecord, decode_record, encode_job, encode_record, slim_part, with_slim};
+pub(crate) use record::{first_job, sole_names};
 pub use segment::{FORMAT, HeaderVerdict, SEGMENT_HEADER_BYTES, SegmentHeader};

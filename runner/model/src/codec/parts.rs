@@ -1,6 +1,7 @@
 //! What heads are made of: a job, an attempt's end, and what follows from it.
 
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,7 @@ use crate::{
     id::JobId,
     ledger::Status,
     outcome::FailureKind,
+    time::UnixMs,
 };
 
 /// Bytes of the shortest job: all of its fixed fields and two names of no length.
@@ -35,19 +37,57 @@ fn put_job(job: &Accepted<'_>, out: &mut Vec<u8>) -> Result<(), Lost> {
     put_text(out, job.queue)
 }
 
+/// What has a fixed place in every job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Fixed {
+    pub(crate) id: JobId,
+    pub(crate) enqueued_at: UnixMs,
+    pub(crate) due: UnixMs,
+    pub(crate) priority: i16,
+    pub(crate) max_attempts: Option<NonZeroU32>,
+}
+
+impl Fixed {
+    #[inline]
+    fn take(head: &mut Fields<'_>) -> Result<Self, Lost> {
+        let mut fixed = Fields::new(head.bytes(SHORTEST_JOB - 2)?);
+        Ok(Self {
+            id: fixed.id()?,
+            enqueued_at: fixed.instant()?,
+            due: fixed.instant()?,
+            priority: fixed.i16()?,
+            max_attempts: NonZeroU32::new(fixed.u32()?),
+        })
+    }
+}
+
 #[inline]
 fn job<'a>(head: &mut Fields<'a>) -> Result<Accepted<'a>, Lost> {
-    let mut fixed = Fields::new(head.bytes(SHORTEST_JOB - 2)?);
+    let fixed = Fixed::take(head)?;
     Ok(Accepted {
-        id: fixed.id()?,
-        enqueued_at: fixed.instant()?,
-        due: fixed.instant()?,
-        priority: fixed.i16()?,
-        max_attempts: Some(fixed.u32()?).filter(|attempts| *attempts > 0),
+        id: fixed.id,
+        enqueued_at: fixed.enqueued_at,
+        due: fixed.due,
+        priority: fixed.priority,
+        max_attempts: fixed.max_attempts.map(NonZeroU32::get),
         kind: head.text()?,
         queue: head.text()?,
         terms: SlimTerms::default(),
     })
+}
+
+/// The head of a sole job: what has a fixed place, and the bytes of all that has none.
+#[inline]
+pub(super) fn split_job(head: &[u8]) -> Option<(Fixed, &[u8])> {
+    let mut head = Fields::new(head);
+    let fixed = Fixed::take(&mut head).ok()?;
+    Some((fixed, head.rest()))
+}
+
+pub(super) fn sole_names(bytes: &[u8]) -> Option<[&str; 2]> {
+    let mut names = Fields::new(bytes);
+    let both = [names.text().ok()?, names.text().ok()?];
+    names.is_empty().then_some(both)
 }
 
 /// All that is known of a schedule or a batch, as MessagePack behind its length in four bytes.

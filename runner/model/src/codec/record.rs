@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     fields::Lost,
-    head,
+    head, parts,
     rest::{self, Rest},
 };
 use crate::{
@@ -165,6 +165,19 @@ pub fn with_slim<T>(bytes: &[u8], to: impl FnOnce(&Slim<'_>) -> T) -> Result<T, 
         return Ok(to(&Slim::from(&record)));
     }
     Ok(head::with(bytes, |slim, _| to(slim))?)
+}
+
+/// What a record says of a job that it accepts, when no record of it comes before: what has a fixed place, and the
+/// bytes of its names and of what only few jobs say. `None` for every other record, and for what is none.
+#[inline]
+pub(crate) fn first_job(bytes: &[u8]) -> Option<(parts::Fixed, &[u8])> {
+    within(bytes).ok()?;
+    parts::split_job(head::of_first(bytes)?)
+}
+
+/// The names of a job's kind and queue, when nothing comes after them.
+pub(crate) fn sole_names(bytes: &[u8]) -> Option<[&str; 2]> {
+    parts::sole_names(bytes)
 }
 
 /// As much of a record as [`with_slim`] reads, for whoever gathers it. Of bytes that are no record it may

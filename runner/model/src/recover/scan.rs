@@ -37,6 +37,13 @@ pub struct Found<'a> {
     pub body: &'a [u8],
 }
 
+impl Found<'_> {
+    fn moved_by(self, bytes: usize) -> Self {
+        let offset = self.offset + bytes;
+        Self { offset, ..self }
+    }
+}
+
 /// Where and how reading a segment ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
@@ -47,6 +54,8 @@ pub struct End {
     pub next_sequence: u64,
     /// How it ended.
     pub ending: Ending,
+    /// Its header, when that is as expected.
+    pub header: Option<SegmentHeader>,
 }
 
 /// How reading a segment ended.
@@ -85,6 +94,8 @@ struct Reached {
 #[derive(Debug, Clone)]
 pub struct Arriving {
     expected: Expected,
+    /// Where the bytes that are here begin.
+    from: usize,
     /// `None` as long as not even the header is certain.
     reached: Option<Reached>,
 }
@@ -93,26 +104,45 @@ impl Arriving {
     /// A segment of which nothing is here yet.
     #[must_use]
     pub fn new(expected: Expected) -> Self {
-        let reached = None;
-        Self { expected, reached }
+        Self {
+            expected,
+            from: 0,
+            reached: None,
+        }
     }
 
-    /// More bytes came; `so_far` are all that are here. `tell` hears the frames that are whole now. About a
-    /// frame in doubt nothing is decided: what comes behind it counts.
+    /// More bytes came; `so_far` are all that are here, but for those that were [passed](Self::pass). `tell` hears the
+    /// frames that are whole now. About a frame in doubt nothing is decided: what comes behind it counts.
     pub fn more<'a>(&mut self, so_far: &'a [u8], mut tell: impl FnMut(Found<'a>)) {
         let mut scan = self.over(so_far);
         while let Ok(found) = scan.next_sure() {
-            tell(found);
+            tell(found.moved_by(self.from));
         }
         let reached = scan.reached;
         self.reached = reached.ending.is_none().then_some(reached);
     }
 
-    /// All bytes are here. `tell` hears the frames that were not told yet.
-    pub fn end<'a>(self, bytes: &'a [u8], tell: impl FnMut(Found<'a>)) -> End {
+    /// How many of the first bytes that are here are not needed any more, since they were told. They have to be left
+    /// out from here on.
+    pub fn pass(&mut self) -> usize {
+        let told = match &mut self.reached {
+            None => 0,
+            Some(reached) => core::mem::take(&mut reached.offset),
+        };
+        self.from += told;
+        told
+    }
+
+    /// All bytes are here, but for those that were [passed](Self::pass). `tell` hears the frames that were not told yet.
+    pub fn end<'a>(self, bytes: &'a [u8], mut tell: impl FnMut(Found<'a>)) -> End {
         let mut scan = self.over(bytes);
-        scan.by_ref().for_each(tell);
-        scan.finish()
+        scan.by_ref()
+            .for_each(|found| tell(found.moved_by(self.from)));
+        let end = scan.finish();
+        End {
+            offset: self.from + end.offset,
+            ..end
+        }
     }
 
     fn over<'a>(&self, bytes: &'a [u8]) -> Scan<'a> {
@@ -208,6 +238,7 @@ impl<'a> Scan<'a> {
             offset: self.reached.offset,
             next_sequence: self.reached.next_sequence,
             ending: self.reached.ending.unwrap_or(Ending::Clean),
+            header: self.reached.header,
         }
     }
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use sandhog_model::{
-    Command, Digest, Event, JobId, Ledger, Now, QueueMode, Record, RecordAt, State, Status, Token,
-    UnixMs,
+    Command, Digest, Event, JobId, Ledger, Now, QueueMode, RecentNames, Record, RecordAt, State,
+    Status, Token, UnixMs,
     codec::{encode_record, with_slim},
 };
 
@@ -182,15 +182,22 @@ fn replay(world: &World, from: RecordAt, trims: bool) -> Ledger {
         RecordAt(1) => Ledger::default(),
         from => Ledger::starting_at(from),
     };
+    let mut names = RecentNames::default();
     for (record, at, mono) in &world.log {
         if *at < from || !trims && matches!(record.event, Event::Trimmed { .. }) {
             continue;
         }
         let mut bytes = Vec::new();
         encode_record(record, &mut bytes).expect("a small record");
-        let taken = with_slim(&bytes, |slim| ledger.take_in(slim, *at, *mono));
-        taken.expect("it reads back").expect("a sound log");
+        let taken = match ledger.take_in_brief(&bytes, &mut names, *at, *mono) {
+            Some(taken) => taken,
+            None => {
+                with_slim(&bytes, |slim| ledger.take_in(slim, *at, *mono)).expect("it reads back")
+            }
+        };
+        taken.expect("a sound log");
     }
+    ledger.forget_names(names);
     ledger
 }
 

@@ -58,32 +58,46 @@ fn synced(_: u64) -> u32 {
 /// frames that were and how it ended: the same when the bytes come little by little.
 fn read(bytes: &[u8], expected: Expected) -> (u64, End) {
     let mut count = 0;
+    let mut places = Vec::new();
     for found in Scan::new(bytes, expected) {
         assert_eq!(found.head.sequence, FIRST + count);
         assert_eq!(found.body, body(count));
+        places.push(found.offset);
         count += 1;
     }
     let end = Scan::new(bytes, expected).finish();
     for piece in [11, 64] {
-        let arrived = little_by_little(bytes, expected, piece);
-        assert_eq!(arrived, (count, end), "{piece} bytes at once");
+        for passes in [false, true] {
+            let arrived = little_by_little(bytes, expected, piece, passes);
+            assert_eq!(arrived, (places.clone(), end), "{piece} bytes at once");
+        }
     }
     (count, end)
 }
 
-fn little_by_little(bytes: &[u8], expected: Expected, piece: usize) -> (u64, End) {
+fn little_by_little(
+    bytes: &[u8],
+    expected: Expected,
+    piece: usize,
+    passes: bool,
+) -> (Vec<usize>, End) {
     let mut arriving = Arriving::new(expected);
-    let mut count = 0;
+    let mut places = Vec::new();
     let mut tell = |found: Found<'_>| {
+        let count = places.len() as u64;
         assert_eq!(found.head.sequence, FIRST + count);
         assert_eq!(found.body, body(count));
-        count += 1;
+        places.push(found.offset);
     };
+    let mut from = 0;
     for end in (piece..bytes.len()).step_by(piece) {
-        arriving.more(&bytes[..end], &mut tell);
+        arriving.more(&bytes[from..end], &mut tell);
+        if passes {
+            from += arriving.pass();
+        }
     }
-    let end = arriving.end(bytes, &mut tell);
-    (count, end)
+    let end = arriving.end(&bytes[from..], &mut tell);
+    (places, end)
 }
 
 #[test]

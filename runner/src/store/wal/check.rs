@@ -223,7 +223,7 @@ fn check_log(
     let read = replay::replay(
         &run,
         log,
-        Reads::Here,
+        Reads::Whole,
         |told| {
             // All of it: what an open passes over is looked at here.
             ledger
@@ -233,7 +233,7 @@ fn check_log(
         },
         |segment| {
             report.records += segment.records;
-            report.bytes += segment.bytes.len() as u64;
+            report.bytes += segment.length;
             if segment.refused().is_some() {
                 report.affected.add(behind(segment, log));
             }
@@ -338,7 +338,7 @@ fn segment_report(segment: &Segment, runner_lives: bool) -> SegmentReport {
     SegmentReport {
         file: segment.path.clone(),
         segment: segment.number,
-        bytes: segment.bytes.len() as u64,
+        bytes: segment.length,
         used_bytes: segment.end.offset as u64,
         records: segment.records,
         verdict,
@@ -351,8 +351,8 @@ fn segment_report(segment: &Segment, runner_lives: bool) -> SegmentReport {
 fn behind(segment: &Segment, log: LogId) -> Affected {
     let seed = frames::seed(log, segment.number);
     let mut affected = Affected::default();
-    let mut at = segment.end.offset + 1;
-    while let Some(bytes) = segment.bytes.get(at..).filter(|bytes| !bytes.is_empty()) {
+    let mut at = 1;
+    while let Some(bytes) = segment.rest.get(at..).filter(|bytes| !bytes.is_empty()) {
         let frames::First::Frame(frame) = frames::first(bytes, seed) else {
             at += 1;
             continue;

@@ -82,7 +82,7 @@ pub fn dump_of(
     let read = replay::replay(
         &run,
         log,
-        Reads::Here,
+        Reads::Whole,
         |told| {
             if (told.segment, told.offset) < (from.segment, from.offset) {
                 return Ok(ControlFlow::Continue(()));

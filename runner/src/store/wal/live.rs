@@ -141,7 +141,8 @@ impl Live {
             .collect()
     }
 
-    fn arrive(&mut self, at: RecordAt, jobs: u32, bytes: u64) {
+    /// Weigh jobs that a record accepts.
+    pub(super) fn arrive(&mut self, at: RecordAt, jobs: u32, bytes: u64) {
         let (segment, offset) = layout::segment_and_offset(at);
         if self.segments.is_empty() {
             self.first = segment;

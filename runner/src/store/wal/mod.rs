@@ -29,6 +29,7 @@ mod logs;
 mod mailbox;
 mod merge;
 mod open;
+mod parts;
 mod queues;
 mod reconcile;
 mod recovered;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, ops::ControlFlow, path::Path};
 
-use sandhog_model::{Fact, JobId, Ledger, recover::Ending};
+use sandhog_model::{Fact, JobId, Ledger, RecentNames, Unsound, recover::Ending};
 
 use super::{
     WalOptions,
@@ -13,7 +13,10 @@ use super::{
     run::{self, Run},
     segments::Tail,
 };
-use crate::disk::{Disk, DiskError, OpenMode};
+use crate::{
+    disk::{Disk, DiskError, OpenMode},
+    store::frames,
+};
 
 /// What reading a log gave.
 pub(super) struct Recovered {
@@ -33,6 +36,7 @@ pub(super) struct Recovered {
 /// What the records of a log say.
 struct Gathered {
     ledger: Ledger,
+    names: RecentNames,
     live: Live,
     gone: HashSet<JobId>,
     merged: HashSet<String>,
@@ -45,7 +49,14 @@ impl Gathered {
         keep_gone: &dyn Fn(JobId) -> bool,
         mono: u64,
     ) -> Result<(), String> {
-        let taken = told.with_slim(|record| {
+        let (at, bytes) = (told.at(), told.frame_bytes);
+        let names = &mut self.names;
+        if let Some(taken) = self.ledger.take_in_brief(told.body, names, at, mono) {
+            taken.map_err(unsound)?;
+            self.live.arrive(at, 1, bytes);
+            return Ok(());
+        }
+        let taken = frames::with_slim(told.body, |record| {
             match &record.fact {
                 Fact::Deleted { id, .. } if keep_gone(*id) => {
                     self.gone.insert(*id);
@@ -60,10 +71,14 @@ impl Gathered {
                 _ => {}
             }
             let Self { ledger, live, .. } = self;
-            live.take_in(ledger, record, told.at(), told.frame_bytes, mono)
+            live.take_in(ledger, record, at, bytes, mono)
         })?;
-        taken.map_err(|unsound| format!("job {}: {}", unsound.id, unsound.why))
+        taken.map_err(unsound)
     }
+}
+
+fn unsound(Unsound { id, why }: Unsound) -> String {
+    format!("job {id}: {why}")
 }
 
 /// Read a log to its end, and change nothing.
@@ -77,6 +92,7 @@ pub(super) fn recover(
     let run = Run::open(disk, &layout::log_dir(&options.data, log))?;
     let mut gathered = Gathered {
         ledger: run.ledger(),
+        names: RecentNames::default(),
         live: Live::default(),
         gone: HashSet::new(),
         merged: HashSet::new(),
@@ -88,9 +104,9 @@ pub(super) fn recover(
     };
     let mut lengths = Vec::new();
     let reads = if options.background {
-        Reads::Ahead
+        Reads::HeadsAhead
     } else {
-        Reads::Here
+        Reads::Heads
     };
     let last = replay::replay(
         &run,
@@ -104,7 +120,7 @@ pub(super) fn recover(
             if let Some(damage) = segment.refused() {
                 return Err(Stopped::Damage(damage));
             }
-            lengths.push((segment.number, segment.bytes.len() as u64));
+            lengths.push((segment.number, segment.length));
             tail.next_sequence = segment.end.next_sequence;
             if segment.end.offset > 0 {
                 tail.last = Some(segment.end_of_use());
@@ -114,10 +130,12 @@ pub(super) fn recover(
     )?;
     let Gathered {
         mut ledger,
+        names,
         live,
         gone,
         merged,
     } = gathered;
+    ledger.forget_names(names);
     ledger
         .complete()
         .map_err(|records| run.missing(&records, ledger.trimmed()))?;

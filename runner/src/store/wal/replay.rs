@@ -3,22 +3,23 @@
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
-    sync::mpsc::{channel, sync_channel},
+    sync::mpsc::channel,
 };
 
 use sandhog_model::{
-    Record, RecordAt, Slim,
-    codec::{FORMAT, HeaderVerdict, SegmentHeader},
-    recover::{Arriving, End, Ending, Expected, Found},
+    Record, RecordAt,
+    codec::FORMAT,
+    recover::{End, Ending},
 };
 
 use super::{
     layout::{self, LogId},
+    parts::{Ended, Part, Parts},
     run::Run,
     segments::LastSegment,
 };
 use crate::{
-    disk::{Disk, DiskError, DiskFile, read_pieces},
+    disk::{Disk, DiskError},
     store::frames,
 };
 
@@ -26,9 +27,12 @@ use crate::{
 pub(super) struct Segment {
     pub(super) number: u32,
     pub(super) path: PathBuf,
-    pub(super) bytes: Vec<u8>,
+    /// Bytes of its file.
+    pub(super) length: u64,
     pub(super) end: End,
     pub(super) records: u64,
+    /// What lies behind the last sound frame, when that is not as it should be.
+    pub(super) rest: Vec<u8>,
 }
 
 /// A sound record, told while its segment is read.
@@ -38,9 +42,8 @@ pub(super) struct Told<'a> {
     pub(super) offset: u64,
     pub(super) sequence: u64,
     pub(super) frame_bytes: u64,
-    body: &'a [u8],
-    /// What the ledger needs of the body.
-    slim: &'a [u8],
+    /// Its body, whole or as much as the ledger needs.
+    pub(super) body: &'a [u8],
 }
 
 impl Told<'_> {
@@ -48,13 +51,10 @@ impl Told<'_> {
         layout::place(self.segment, self.offset)
     }
 
-    /// Hand on as much of it as the ledger needs.
-    #[inline]
-    pub(super) fn with_slim<T>(&self, to: impl FnOnce(&Slim<'_>) -> T) -> Result<T, String> {
-        frames::with_slim(self.slim, to)
-    }
-
     /// All of it.
+    ///
+    /// # Errors
+    /// It is no record, or was not read [whole](Reads::Whole).
     pub(super) fn record(&self) -> Result<Record, String> {
         frames::decode_record(self.body)
     }
@@ -89,55 +89,19 @@ pub(super) fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<u32>, DiskErro
         .collect())
 }
 
-/// Where segments are read and checksummed.
+/// How segments are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reads {
-    /// Between the records told.
-    Here,
-    /// On a thread of its own, while those of the segment before are told.
-    Ahead,
+    /// With all that their records say.
+    Whole,
+    /// With as much of each record as the ledger needs.
+    Heads,
+    /// The same on a thread of its own, some pieces ahead of those that are told.
+    HeadsAhead,
 }
 
-/// Bytes read at once: as many as lie near a processor while they are checksummed.
-const PIECE: usize = 512 << 10;
-
-/// A segment that was scanned.
-struct Scanned {
-    room: Room,
-    end: End,
-}
-
-/// A segment's bytes and what lies in them. What one was read into is used again for the next.
-#[derive(Default)]
-struct Room {
-    bytes: Vec<u8>,
-    frames: Vec<Sound>,
-    /// What the ledger needs of each frame's body, one behind the other. It is gathered where the bytes were
-    /// just checksummed: whoever tells the records would have to wait for memory at each of them.
-    slims: Vec<u8>,
-}
-
-/// A sound frame.
-struct Sound {
-    offset: usize,
-    sequence: u64,
-    body: usize,
-    /// Bytes of it among the slims.
-    slim: usize,
-}
-
-impl Room {
-    fn take(&mut self, found: Found<'_>) {
-        let slim = frames::slim_part(found.body);
-        self.slims.extend_from_slice(slim);
-        self.frames.push(Sound {
-            offset: found.offset,
-            sequence: found.head.sequence,
-            body: found.body.len(),
-            slim: slim.len(),
-        });
-    }
-}
+/// Parts there are while one thread reads and another tells.
+const PARTS: usize = 6;
 
 /// Read a log's segments. `tell` hears every sound record and says whether it fits; `read` hears every segment
 /// after its records. Gives the last segment, unless `tell` ended it before.
@@ -145,145 +109,123 @@ pub(super) fn replay(
     run: &Run,
     log: LogId,
     reads: Reads,
-    mut tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
-    mut read: impl FnMut(&Segment) -> Result<(), Stopped>,
+    tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
+    read: impl FnMut(&Segment) -> Result<(), Stopped>,
 ) -> Result<Option<Segment>, Stopped> {
-    if reads == Reads::Here || run.segments.len() < 2 {
-        let mut scans = Scans::new(run, log);
-        return hear(run, &mut tell, &mut read, |used| {
-            scans.next(used.unwrap_or_default())
-        });
+    let mut parts = Parts::new(run, log, reads == Reads::Whole);
+    if reads != Reads::HeadsAhead {
+        return hear(run, tell, read, |used| parts.next(used.unwrap_or_default()));
     }
     std::thread::scope(|scope| {
-        // One segment is told while one is read; what the one before was read into is used again.
-        let (to, scanned) = sync_channel::<Result<Scanned, DiskError>>(0);
-        let (back, rooms) = channel::<Room>();
+        let (to, ready) = channel::<Result<Part, DiskError>>();
+        let (back, free) = channel::<Part>();
+        // All memory comes from this thread: what another one took stays with it for a while after its end.
+        for _ in 0..PARTS {
+            let _ = back.send(Part::roomy());
+        }
         scope.spawn(move || {
-            let mut scans = Scans::new(run, log);
-            while let Some(next) = scans.next(rooms.try_recv().unwrap_or_default()) {
-                let failed = next.is_err();
-                if to.send(next).is_err() || failed {
+            for part in free {
+                let Some(part) = parts.next(part) else {
+                    return;
+                };
+                let failed = part.is_err();
+                if to.send(part).is_err() || failed {
                     return;
                 }
             }
         });
-        hear(run, &mut tell, &mut read, move |used| {
-            if let Some(used) = used {
-                // Nobody needs it any more when the thread is through.
-                let _ = back.send(used);
-            }
-            scanned.recv().ok()
+        hear(run, tell, read, move |used| {
+            // Nobody needs it any more when the thread is through.
+            used.and_then(|used| back.send(used).ok());
+            ready.recv().ok()
         })
     })
 }
 
-/// The segments of a log, read one after the other.
-struct Scans<'a> {
-    run: &'a Run,
-    log: LogId,
-    at: usize,
-    first_sequence: Option<u64>,
-}
-
-impl<'a> Scans<'a> {
-    fn new(run: &'a Run, log: LogId) -> Self {
-        Self {
-            run,
-            log,
-            at: 0,
-            first_sequence: run.first_sequence(),
-        }
-    }
-
-    fn next(&mut self, room: Room) -> Option<Result<Scanned, DiskError>> {
-        let (number, file) = self.run.segments.get(self.at)?;
-        self.at += 1;
-        let expected = Expected {
-            log: Some(self.log.0),
-            segment: u64::from(*number),
-            first_sequence: self.first_sequence,
-            last: self.at == self.run.segments.len(),
-        };
-        let scanned = scan(&**file, expected, room);
-        if let Ok(Scanned { end, .. }) = &scanned {
-            self.first_sequence = Some(end.next_sequence);
-        }
-        Some(scanned)
-    }
-}
-
-/// Read a segment. Each piece is scanned before the next one is read.
-fn scan(file: &dyn DiskFile, expected: Expected, mut room: Room) -> Result<Scanned, DiskError> {
-    room.frames.clear();
-    room.slims.clear();
-    let mut bytes = std::mem::take(&mut room.bytes);
-    let mut arriving = Arriving::new(expected);
-    read_pieces(file, &mut bytes, PIECE, |so_far| {
-        arriving.more(so_far, |found| room.take(found));
-    })?;
-    let end = arriving.end(&bytes, |found| room.take(found));
-    room.bytes = bytes;
-    Ok(Scanned { room, end })
-}
-
-/// Tell the records of every segment that `next` gives. It gets back what the last one was read into.
+/// Tell the records of every part that `next` gives. It gets back what nobody needs any more.
 fn hear(
     run: &Run,
-    tell: &mut impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
-    read: &mut impl FnMut(&Segment) -> Result<(), Stopped>,
-    mut next: impl FnMut(Option<Room>) -> Option<Result<Scanned, DiskError>>,
+    mut tell: impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
+    mut read: impl FnMut(&Segment) -> Result<(), Stopped>,
+    mut next: impl FnMut(Option<Part>) -> Option<Result<Part, DiskError>>,
 ) -> Result<Option<Segment>, Stopped> {
     let mut used = None;
-    for (at, (number, file)) in run.segments.iter().enumerate() {
-        let Some(scanned) = next(used.take()) else {
-            unreachable!("every segment is read, or the reading failed");
+    let mut last = None;
+    for (number, file) in &run.segments {
+        let mut hearing = Hearing {
+            path: file.path(),
+            number: *number,
+            records: 0,
         };
-        let Scanned { room, end } = scanned?;
-        let path = file.path().to_path_buf();
-        let mut slims = room.slims.as_slice();
-        for found in &room.frames {
+        let segment = loop {
+            let Some(part) = next(used.take()) else {
+                unreachable!("every segment is read, or the reading failed");
+            };
+            let part = used.insert(part?);
+            if hearing.part(part, &mut tell)?.is_break() {
+                return Ok(None);
+            }
+            if let Some(ended) = part.end.take() {
+                break hearing.end(ended);
+            }
+        };
+        read(&segment)?;
+        last = Some(segment);
+    }
+    Ok(last)
+}
+
+/// A segment while its records are told.
+struct Hearing<'a> {
+    path: &'a Path,
+    number: u32,
+    records: u64,
+}
+
+impl Hearing<'_> {
+    fn part(
+        &mut self,
+        part: &Part,
+        tell: &mut impl FnMut(Told<'_>) -> Result<ControlFlow<()>, String>,
+    ) -> Result<ControlFlow<()>, Stopped> {
+        self.records += part.frames.len() as u64;
+        let mut bodies = part.bodies.as_slice();
+        for found in &part.frames {
+            let (body, behind) = bodies.split_at(found.kept as usize);
+            bodies = behind;
+            let offset = u64::from(found.offset);
+            let told = Told {
+                path: self.path,
+                segment: self.number,
+                offset,
+                sequence: found.sequence,
+                frame_bytes: frames::framed_len(found.length as usize) as u64,
+                body,
+            };
             let damage = |why| {
                 Stopped::Damage(Damage {
-                    path: path.clone(),
-                    offset: found.offset as u64,
+                    path: self.path.to_path_buf(),
+                    offset,
                     why,
                 })
             };
-            let body = found.offset + frames::framed_len(0);
-            let (slim, rest) = slims.split_at(found.slim);
-            slims = rest;
-            let told = Told {
-                path: &path,
-                segment: *number,
-                offset: found.offset as u64,
-                sequence: found.sequence,
-                frame_bytes: frames::framed_len(found.body) as u64,
-                body: &room.bytes[body..body + found.body],
-                slim,
-            };
             if tell(told).map_err(damage)?.is_break() {
-                return Ok(None);
+                return Ok(ControlFlow::Break(()));
             }
         }
-        let last = at + 1 == run.segments.len();
-        let segment = Segment {
-            number: *number,
-            path,
-            end,
-            records: room.frames.len() as u64,
-            bytes: room.bytes,
-        };
-        read(&segment)?;
-        if last {
-            return Ok(Some(segment));
-        }
-        used = Some(Room {
-            bytes: segment.bytes,
-            frames: room.frames,
-            slims: room.slims,
-        });
+        Ok(ControlFlow::Continue(()))
     }
-    Ok(None)
+
+    fn end(self, Ended { length, end, rest }: Ended) -> Segment {
+        Segment {
+            number: self.number,
+            path: self.path.to_path_buf(),
+            length,
+            end,
+            records: self.records,
+            rest,
+        }
+    }
 }
 
 impl Segment {
@@ -301,11 +243,10 @@ impl Segment {
 
     /// Where the next frame goes, in this segment or the next.
     pub(super) fn end_of_use(&self) -> LastSegment {
-        let header = SegmentHeader::decode(&self.bytes);
         LastSegment {
             number: self.number,
             end: self.end.offset as u64,
-            is_older: matches!(header, HeaderVerdict::Good(header) if header.format < FORMAT),
+            is_older: self.end.header.is_some_and(|header| header.format < FORMAT),
         }
     }
 
@@ -317,10 +258,9 @@ impl Segment {
         }
     }
 
-    /// The bytes after the last sound frame, up to the last that is no zero.
+    /// What is not as it should be behind the last sound frame, up to the last byte that is no zero.
     pub(super) fn tail(&self) -> &[u8] {
-        let rest = &self.bytes[self.end.offset.min(self.bytes.len())..];
-        let used = rest.iter().rposition(|byte| *byte != 0);
-        &rest[..used.map_or(0, |last| last + 1)]
+        let used = self.rest.iter().rposition(|byte| *byte != 0);
+        &self.rest[..used.map_or(0, |last| last + 1)]
     }
 }
