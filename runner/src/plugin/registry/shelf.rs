@@ -1,7 +1,7 @@
 //! Which of the files seen are served: one plugin a kind, and a good version until a better one.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, HashMap, btree_map::Entry},
     path::{Path, PathBuf},
     sync::Arc,
     time::Instant,
@@ -122,6 +122,7 @@ impl Shelf {
     /// the first by name.
     pub(crate) fn catalog(&mut self, versions: &Versions) -> Catalog {
         let mut catalog = Catalog::default();
+        let mut serving = HashMap::new();
         let (served, others): (Vec<&String>, Vec<&String>) = self
             .files
             .keys()
@@ -131,14 +132,14 @@ impl Shelf {
             let before = self.served.get(name);
             let choice = self.choice(name, versions);
             let clash = match &choice {
-                Choice::Serve(plugin) => clash(&catalog, plugin),
+                Choice::Serve(plugin) => clash(&serving, plugin),
                 Choice::Hold(_) | Choice::Nothing => None,
             };
             let chosen = match (choice, &clash) {
                 (Choice::Serve(plugin), None) => Some(plugin),
                 // Its earlier version may still fit, unless it clashes as well.
                 (Choice::Serve(_), Some(_)) => before
-                    .filter(|before| self::clash(&catalog, before).is_none())
+                    .filter(|before| self::clash(&serving, before).is_none())
                     .filter(|before| versions.quarantine(&before.digest).is_none())
                     .cloned(),
                 (Choice::Hold(held), _) => {
@@ -161,6 +162,8 @@ impl Shelf {
                 if let Some(good) = good.filter(|good| **good != plugin.digest) {
                     catalog.replaced.insert(name.clone(), good.clone());
                 }
+                let kinds = plugin.kinds.iter().map(|info| info.kind.clone());
+                serving.extend(kinds.map(|kind| (kind, Arc::clone(&plugin))));
                 catalog.plugins.insert(name.clone(), plugin);
             }
         }
@@ -272,9 +275,10 @@ enum Choice {
     Nothing,
 }
 
-fn clash(catalog: &Catalog, plugin: &Plugin) -> Option<Fault> {
+/// What is wrong with a plugin beside those that serve kinds already.
+fn clash(serving: &HashMap<String, Arc<Plugin>>, plugin: &Plugin) -> Option<Fault> {
     plugin.kinds.iter().find_map(|info| {
-        let (other, _) = catalog.serving(&info.kind)?;
+        let other = serving.get(&info.kind)?;
         Some(Fault::new(
             format!(
                 "kind {:?} is served by {} already, so {} is not taken",
