@@ -85,7 +85,7 @@ impl Ledger {
                     kind: self.names.take(kind),
                     queue: self.names.take(queue),
                 };
-                self.release(recent.pairs[place].take());
+                self.release(recent.pairs[place].take(), mono);
                 recent.pairs[place].insert(pair)
             }
         };
@@ -102,16 +102,20 @@ impl Ledger {
     }
 
     /// Nothing more is read: from here on a name is kept as long as a job has it.
-    pub fn forget_names(&mut self, recent: RecentNames) {
+    pub fn forget_names(&mut self, recent: RecentNames, mono: u64) {
         for pair in recent.pairs {
-            self.release(pair);
+            self.release(pair, mono);
         }
     }
 
-    fn release(&mut self, pair: Option<Pair>) {
-        for name in pair.into_iter().flat_map(|pair| [pair.kind, pair.queue]) {
-            self.names.release(name);
-        }
+    fn release(&mut self, pair: Option<Pair>, mono: u64) {
+        let Some(Pair { kind, queue, .. }) = pair else {
+            return;
+        };
+        self.names.release(kind);
+        self.names.release(queue);
+        // Its last job may have gone while its name was remembered.
+        self.index.tidy(queue, mono, &mut self.names);
     }
 }
 
@@ -135,7 +139,10 @@ mod tests {
     fn job(number: u64, kind: &str, group: Option<&str>) -> Job {
         let new = NewJob {
             kind: kind.into(),
-            queue: Some("letters".into()),
+            queue: Some(match number % 3 {
+                0 => "letters".into(),
+                _ => format!("queue-{}", number / 20),
+            }),
             group: group.map(Into::into),
             priority: Some(3),
             ..NewJob::default()
@@ -183,13 +190,14 @@ mod tests {
             }
             assert_eq!(read, told);
         }
-        read.forget_names(recent);
-        assert_eq!(read, told);
         for number in 101..=300_u64 {
             let (id, at) = (JobId(number.into()), UnixMs(9));
             let deleted = Event::Deleted { id, at };
             read.evolve(&deleted, RecordAt(9), 0).expect("sound");
         }
+        // Of a queue nothing is left either, which would keep its name.
+        assert!(!read.names.is_empty(), "some are remembered");
+        read.forget_names(recent, 0);
         assert!(read.names.is_empty());
     }
 

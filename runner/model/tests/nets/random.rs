@@ -197,7 +197,7 @@ fn replay(world: &World, from: RecordAt, trims: bool) -> Ledger {
         };
         taken.expect("a sound log");
     }
-    ledger.forget_names(names);
+    ledger.forget_names(names, world.now.mono);
     ledger
 }
 

@@ -152,8 +152,8 @@ struct Reading<'a> {
     /// How far it was read.
     read: u64,
     arriving: Arriving,
-    /// Whether its header was sound.
-    began: bool,
+    /// Whether zeros are counted: from its header on, until something else comes behind some.
+    counts_zeros: bool,
 }
 
 impl<'a> Parts<'a> {
@@ -170,17 +170,26 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The next part, made in one that nobody needs any more; `None` behind the last.
+    /// The next part, made in one that nobody needs any more; `None` behind the last. Where bodies are kept whole it is
+    /// the whole segment: that may be written to meanwhile, and a piece read much later than the one before would not
+    /// fit it.
     pub(super) fn next(&mut self, mut part: Part) -> Option<Result<Part, DiskError>> {
         part.clear();
-        let reading = match self.open.take() {
-            Some(reading) => Ok(reading),
-            None => self.begin()?,
-        };
-        Some(reading.and_then(|reading| {
-            self.read(reading, &mut part)?;
-            Ok(part)
-        }))
+        if self.open.is_none() {
+            match self.begin()? {
+                Ok(reading) => self.open = Some(reading),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        while let Some(reading) = self.open.take() {
+            if let Err(error) = self.read(reading, &mut part) {
+                return Some(Err(error));
+            }
+            if !self.whole {
+                break;
+            }
+        }
+        Some(Ok(part))
     }
 
     fn begin(&mut self) -> Option<Result<Reading<'a>, DiskError>> {
@@ -198,7 +207,7 @@ impl<'a> Parts<'a> {
             length,
             read: 0,
             arriving: Arriving::new(expected),
-            began: false,
+            counts_zeros: false,
         }))
     }
 
@@ -210,12 +219,13 @@ impl<'a> Parts<'a> {
         let more = window.fill(reading.file, reading.read, piece)?;
         reading.read += more as u64;
         let arriving = &mut reading.arriving;
-        // What lies there before a header counts.
-        if !reading.began || !window.count_zeros() {
+        let had_zeros = window.zeros > 0;
+        if !reading.counts_zeros || !window.count_zeros() {
             arriving.more(window.bytes(), |found| part.take(found, whole));
             let told = arriving.pass();
             window.pass(told);
-            reading.began |= told > 0;
+            reading.counts_zeros |= told > 0;
+            reading.counts_zeros &= !had_zeros;
         }
         if more > 0 && reading.read < reading.length {
             self.open = Some(reading);
@@ -263,7 +273,7 @@ mod tests {
     }
 
     /// All that is found: places, bodies, and how it ends.
-    fn found(bytes: &[u8], piece: usize) -> (Vec<u32>, Vec<u8>, u64, End, Vec<u8>) {
+    fn found(bytes: &[u8], whole: bool, piece: usize) -> (Vec<u32>, Vec<u8>, u64, End, Vec<u8>) {
         let disk = SimDisk::default();
         let dir = Path::new("/log");
         disk.create_dir(dir).unwrap();
@@ -274,7 +284,7 @@ mod tests {
         let run = Run::open(&disk, dir).unwrap();
         let mut parts = Parts {
             piece,
-            ..Parts::new(&run, LOG, true)
+            ..Parts::new(&run, LOG, whole)
         };
         let (mut places, mut bodies) = (Vec::new(), Vec::new());
         let mut part = Part::default();
@@ -307,14 +317,38 @@ mod tests {
             vec![8; 500],
             Vec::new(),
         ] {
-            let whole = found(&bytes, usize::MAX);
-            assert_eq!(whole.2, bytes.len() as u64);
-            if whole.3.ending != Ending::Clean {
-                assert_eq!(whole.4, bytes[whole.3.offset..]);
+            for whole in [true, false] {
+                let at_once = found(&bytes, whole, usize::MAX);
+                let (_, _, length, end, rest) = &at_once;
+                assert_eq!(*length, bytes.len() as u64);
+                if end.ending != Ending::Clean {
+                    assert_eq!(*rest, bytes[end.offset..]);
+                }
+                for piece in [1, 7, 64, 1000] {
+                    let in_pieces = found(&bytes, whole, piece);
+                    assert_eq!(in_pieces, at_once, "{piece} bytes at once");
+                }
             }
-            for piece in [1, 7, 64, 1000] {
-                assert_eq!(found(&bytes, piece), whole, "{piece} bytes at once");
-            }
+        }
+    }
+
+    /// Whoever looks at a log that is written to must not be told of it piece by piece.
+    #[test]
+    fn a_segment_with_whole_bodies_is_one_part() {
+        let disk = SimDisk::default();
+        let dir = Path::new("/log");
+        disk.create_dir(dir).unwrap();
+        let path = layout::segment_path(dir, 1);
+        let file = disk.open(&path, OpenMode::Create).unwrap();
+        file.write_at(0, &segment(&[3, 1, 900, 40])).unwrap();
+        let run = Run::open(&disk, dir).unwrap();
+        for (whole, most) in [(true, 4), (false, 1)] {
+            let mut parts = Parts {
+                piece: frames::SEGMENT_HEADER + frames::framed_len(3),
+                ..Parts::new(&run, LOG, whole)
+            };
+            let first = parts.next(Part::default()).expect("a part").unwrap();
+            assert_eq!((first.frames.len(), first.end.is_some()), (most, whole));
         }
     }
 

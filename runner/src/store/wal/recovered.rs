@@ -135,7 +135,7 @@ pub(super) fn recover(
         gone,
         merged,
     } = gathered;
-    ledger.forget_names(names);
+    ledger.forget_names(names, mono);
     ledger
         .complete()
         .map_err(|records| run.missing(&records, ledger.trimmed()))?;
